@@ -283,7 +283,7 @@ let package = Package(
         "ConiferFirestore", "ConiferDocumentServer", "ConiferDocumentSync", "ConiferDocument",
         "ConiferWire", "ConiferEngine", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "JournalStore",
-        "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "StorageConformance", "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "ConiferDocumentServer",

@@ -114,4 +114,33 @@ import Testing
     #expect(snapshot.ids == ["c", "d"] && snapshot.isFromCache)
     #expect(snapshot.told == ["removed a", "removed b", "added c", "added d"])
   }
+
+  @Test func `are not current by what came before the network was left and is read behind that`()
+    throws
+  {
+    var listens = DocumentListens(F.database)
+    let query = try F.query(first: 2)
+    let all = [F.document("a", 1), F.document("b", 2), F.document("c", 3)]
+    _ = listens.listen(
+      1, query, ListenOptions(includesMetadataChanges: true),
+      stored: StoredQuery(documents: Array(all.prefix(2)), resumeToken: [1]))
+    _ = listens.streamOpened()
+    _ = listens.received(.targets(.added, [2]))
+    _ = listens.received(.document(F.missing("a"), matching: []))
+    _ = listens.received(.targets(.current, [2], resumeToken: [2]))
+    for case .store(let event) in listens.received(.targets(.noChange, []), version: F.time(5)) {
+      guard case .read? = listens.stored(event, [F.missing("a")]).first else {
+        Issue.record("A document left a full limit, and nobody reads the query.")
+        return
+      }
+    }
+    // The read fails, and the network is left before it is done.
+    _ = listens.setEnabled(false)
+    guard case .tell(1, let snapshot)? = listens.refilled(query, Array(all.dropFirst())).first
+    else {
+      Issue.record("Nobody is told of the limit that is full again.")
+      return
+    }
+    #expect(snapshot.ids == ["b", "c"] && snapshot.isFromCache && !listens.isSynced(query))
+  }
 }

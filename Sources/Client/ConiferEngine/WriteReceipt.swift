@@ -77,7 +77,7 @@ public final class WriteReceipt: Sendable {
     case .acknowledged, .superseded: return
     case .rejected(let error), .failed(let error): throw error
     case .discarded:
-      throw DatabaseError(.discarded, "The app discarded the write before the server had it.")
+      throw DatabaseError(.discarded, "The app discarded the write.")
     }
   }
 }

@@ -72,6 +72,45 @@ import Testing
     #expect(listener.now.complaints == [])
   }
 
+  @Test("Behind a refused batch no batch of its stream is made, though all are stored together")
+  func refusedTogether() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(backend)
+    let writers = [Writer(rig.link().transport.service), Writer(rig.link().transport.service)]
+    for writer in writers { writer.greet() }
+    await rig.settle()
+    backend.shut()
+    let server = rig.server
+    let first = try set("a/first", [])
+    let committed = Task { try await server.commit([first], in: database) }
+    await backend.untilOneWaits()
+    // They wait for that commit, and share the next one.
+    let increment = try merge("a/1", [("n", .increment(1))])
+    writers[0].send(increment)
+    writers[0].send(try update("a/none", [("n", 1)]))
+    for _ in 0..<3 { writers[0].send(increment) }
+    writers[1].send(increment)
+    writers[1].send(increment)
+    while rig.pump.step() {}
+    let commits = backend.count
+    backend.open()
+    _ = try await committed.value
+    await rig.settle()
+    #expect(backend.count == commits + 1)
+    #expect(writers.map(\.now.answers.count) == [1, 2])
+    #expect((writers[0].now.closed ?? nil)?.code == .notFound && writers[1].now.closed == nil)
+    #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 3)
+    // What was not made is made once it comes again.
+    let again = Writer(rig.link().transport.service)
+    again.greet(writers[0].now.token)
+    await rig.settle()
+    for _ in 0..<3 { again.send(increment) }
+    await rig.settle()
+    #expect(again.now.answers.count == 3)
+    #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 6)
+    try await rig.server.close()
+  }
+
   @Test("A commit that the store made and failed gives its time to no other")
   func time() async throws {
     let backend = try GatedBackend()

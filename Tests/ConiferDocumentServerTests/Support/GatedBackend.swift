@@ -18,6 +18,8 @@ final class GatedBackend: DocumentBackend {
     var watchers: [CheckedContinuation<Void, Never>] = []
     /// How many commits are made and fail all the same.
     var failures = 0
+    /// How many commits were let through at once.
+    var commits = 0
   }
 
   private let base: any DocumentBackend
@@ -68,6 +70,9 @@ final class GatedBackend: DocumentBackend {
   /// The next commits that are let through at once are made, and fail as `io`.
   func fail(next count: Int) { state.withLock { $0.failures = count } }
 
+  /// How many commits were let through at once.
+  var count: Int { state.withLock { $0.commits } }
+
   /// How many streams of writes the store remembers.
   func streams() async throws -> Int {
     let tree = try await base.tree(named: "\(database)/changes", order: .documents)
@@ -95,6 +100,7 @@ final class GatedBackend: DocumentBackend {
     }
     let receipt = try await base.commit(edits, durability)
     let fails = state.withLock { state in
+      state.commits += 1
       defer { state.failures = max(0, state.failures - 1) }
       return state.failures > 0
     }

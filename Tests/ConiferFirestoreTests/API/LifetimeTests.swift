@@ -63,6 +63,38 @@ struct LifetimeTests {
   }
 
   @Test(
+    "A second database on the directory of an open one is told so, with the remedy, and harms nothing",
+    arguments: EngineStore.durable)
+  func twice(store: EngineStore) async throws {
+    let scratch = try Scratch()
+    var configuration = configuration(store, scratch)
+    configuration.storage = store.configuration(at: scratch.store)
+    let first = Firestore(configuration)
+    #expect(try await first.document("rooms/a").enqueue(.set(["n": 1])).id != nil)
+    let second = Firestore(configuration)
+    do {
+      _ = try await second.document("rooms/b").enqueue(.set(["n": 2])).id
+      Issue.record("Two databases write to one store.")
+    } catch {
+      let words = error.description
+      #expect(words.contains("has the store open already") && words.contains("close it first"))
+    }
+    do {
+      _ = try await second.collection("rooms").getDocuments(source: .cache)
+      Issue.record("Two databases read one store.")
+    } catch {
+      #expect(error.code == .failedPrecondition || error.code == .unavailable)
+    }
+    try await second.terminate()
+    #expect(try await first.document("rooms/c").enqueue(.set(["n": 3])).id != nil)
+    #expect(try await first.pendingWrites().count == 2)
+    try await first.terminate()
+    let third = Firestore(configuration)
+    #expect(try await third.pendingWrites().count == 2)
+    try await third.terminate()
+  }
+
+  @Test(
     "The first use follows a removal that was asked for before it", arguments: EngineStore.durable)
   func clearAndUse(store: EngineStore) async throws {
     let scratch = try Scratch()

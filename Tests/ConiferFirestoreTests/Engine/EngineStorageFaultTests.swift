@@ -1,12 +1,13 @@
 import ConiferDocument
 import ConiferDocumentSync
 import ConiferEngine
-import ConiferFirestore
 import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
 import TestSupport
 import Testing
+
+@testable import ConiferFirestore
 
 /// What the engine does when a commit or a read fails once.
 @Suite struct `The engine of documents after a failure of its storage` {
@@ -55,6 +56,30 @@ import Testing
     #expect(world.told.take() == ["rooms/a: done"])
     #expect(try await world.engine.outcome(of: id) == .acknowledged)
     #expect(world.server.allSent.count == 1)
+    await world.end()
+  }
+
+  @Test func `says that nobody knows whether a discarded write was made that was sent`()
+    async throws
+  {
+    let world = try world()
+    let words = Gathered<Bool>()
+    func write(_ path: String) throws -> WriteReceipt {
+      world.engine.write([Mutation(try DocumentPath(path), .delete)]) { [words] error in
+        words.add(error?.message.contains("nobody knows") ?? false)
+      }
+    }
+    var receipts = [try write("rooms/a")]
+    await world.settle()
+    #expect(world.server.sent.count == 1)
+    world.engine.setNetwork(false) { _ in }
+    receipts.append(try write("rooms/b"))
+    await world.settle()
+    for receipt in receipts {
+      try await world.engine.discard(try #require(try await receipt.id))
+    }
+    await world.settle()
+    #expect(words.take() == [true, false])
     await world.end()
   }
 
@@ -134,6 +159,25 @@ import Testing
     #expect(world.server.targets.count == 1)
     await world.restart()
     #expect(world.server.targets.values.map(\.target) == [query.target])
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `listens to kept queries beside one that cannot be read`(store: EngineStore) async throws {
+    let world = try world(store)
+    let queries = try ["halls", "rooms"].map { try world.query($0) }
+    for query in queries { world.engine.keepSynced(true, query) }
+    await world.settle()
+    #expect(world.server.targets.count == 2)
+    await world.end()
+    let backend = try #require(world.configuration.storage).open()
+    let tree = try await backend.tree(named: "\(EngineWorld.database)", order: .documents)
+    try await backend.commit([
+      .setMetadata(tree, MetadataName.kept(queries[0].target.canonical), Array("no query".utf8))
+    ])
+    try await backend.close()
+    await world.restart()
+    #expect(world.server.targets.values.map(\.target) == [queries[1].target])
     await world.end()
   }
 

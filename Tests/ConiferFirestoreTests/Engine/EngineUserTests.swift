@@ -169,6 +169,74 @@ import Testing
     }
   }
 
+  /// Accepts all that is sent, and gives what was sent, in order.
+  private func acceptAll(_ world: EngineWorld) async throws -> [String] {
+    let before = world.server.allSent.count
+    for time in 1... {
+      await world.settle()
+      guard !world.server.sent.isEmpty else { break }
+      try world.server.accept(at: Int64(time) * 1000)
+    }
+    return world.server.allSent[before...].flatMap { $0 }.map(\.path.id)
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `sends what waited to know the user once, in its order`(store: EngineStore) async throws {
+    let world = try EngineWorld(store, usesTokens: true)
+    let signIn = try #require(world.signIn)
+    signIn.set(.user("ann"))
+    world.engine.tokenDidChange()
+    await world.settle()
+    signIn.set(.never)
+    world.engine.tokenDidChange()
+    let names = (1...30).map { "\($0)" }
+    for name in names.prefix(15) { try world.set("rooms/\(name)", 1) }
+    await world.settle()
+    // The provider fails, and is asked again: writes wait on behind the others.
+    signIn.set(.failure)
+    world.engine.tokenDidChange()
+    await world.settle()
+    for name in names.dropFirst(15) { try world.set("rooms/\(name)", 1) }
+    await world.settle()
+    #expect(world.server.allSent.isEmpty && world.told.take() == [])
+    signIn.set(.user("ann"))
+    world.clock.advance(by: 5_000)
+    #expect(try await acceptAll(world) == names)
+    #expect(world.told.take() == names.map { "rooms/\($0): done" })
+    #expect(world.server.tokens.last == "token of ann")
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `sends writes again in their order once an expired token is replaced`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store, usesTokens: true)
+    let signIn = try #require(world.signIn)
+    signIn.set(.user("ann"))
+    world.engine.tokenDidChange()
+    let names = (1...12).map { "\($0)" }
+    for name in names { try world.set("rooms/\(name)", 1) }
+    await world.settle()
+    #expect(world.server.sent.count == 10)
+    signIn.set(.failure)
+    world.server.refuse(.unauthenticated)
+    for _ in 0..<3 {
+      world.clock.advance(by: 5_000)
+      await world.settle()
+    }
+    #expect(signIn.forcedCount > 0 && !world.server.hasWrites && world.told.take() == [])
+    try world.set("rooms/13", 1)
+    signIn.set(.user("ann"))
+    let greetings = world.server.greetings.count
+    world.clock.advance(by: 60_000)
+    #expect(try await acceptAll(world) == names + ["13"])
+    // The stream goes on, so that the server knows what it has made.
+    #expect(world.server.greetings.dropFirst(greetings) == [[1]])
+    #expect(world.told.take() == (names + ["13"]).map { "rooms/\($0): done" })
+    await world.end()
+  }
+
   @Test func `keeps steps that wait in their order, however many they are`() {
     var gate = IdentityGate<Int>()
     func holdBack(_ step: Int, _ dependence: IdentityGate<Int>.Dependence) -> Bool {

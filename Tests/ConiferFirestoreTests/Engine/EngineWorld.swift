@@ -13,6 +13,10 @@ import Logging
 import Synchronization
 import TestSupport
 
+#if RocksDB
+  import ConiferRocksDB
+#endif
+
 /// The backends that the engine is tested on; the journal is the outside example's.
 enum EngineStore: String, CaseIterable, Sendable {
   case memory
@@ -20,9 +24,12 @@ enum EngineStore: String, CaseIterable, Sendable {
   case sqlite
   case log
   case journal
+  #if RocksDB
+    case rocksDB
+  #endif
 
   /// Those that outlive a process.
-  static let durable: [EngineStore] = [.lmdb, .sqlite, .log, .journal]
+  static let durable = allCases.filter { $0 != .memory }
 
   func configuration(at directory: String) -> StorageConfiguration {
     switch self {
@@ -31,6 +38,9 @@ enum EngineStore: String, CaseIterable, Sendable {
     case .sqlite: .sqlite(at: directory)
     case .log: .log(at: directory)
     case .journal: .journal(at: directory)
+    #if RocksDB
+      case .rocksDB: .rocksdb(at: directory)
+    #endif
     }
   }
 }

@@ -5,19 +5,22 @@ import ConiferEngine
 import ConiferFirestore
 import ConiferStorage
 import ConiferWire
+import Logging
 import Synchronization
 import TestSupport
 import Testing
 
 /// A random program of two clients and a server: writes, listens, gets, networks that fail, disks that fail, changes of
-/// user, evictions, restarts. At the end everything comes to rest and is compared.
+/// user, evictions, restarts of clients and of the server. At the end everything comes to rest and is compared.
 struct ClientProgram {
   static let database = DatabaseID(project: "programs")
 
   private let store: EngineStore
   private let seed: UInt64
   private var random: Seeded
-  private let server: DocumentServer
+  private var server: DocumentServer
+  private let serverFaults: DiskFaults
+  private let scratches: [Scratch]
   private let pump: DocumentPump
   private var clients: [ProgramClient] = []
   /// Whether each client has one listener at most, and asks for nothing else: then it shows moments of the server.
@@ -33,25 +36,52 @@ struct ClientProgram {
     random = Seeded(seed)
     isStrict = random.chance(40)
     pump = DocumentPump(seed: seed)
-    let start = 1_700_000_000 as Int64
-    server = try DocumentServer(
-      DocumentServerConfiguration(
-        access: ClientProgram.access,
-        history: DocumentHistoryLimits(changes: random.pick([5, 50, 10_000])),
-        clock: { [pump] in
-          ConiferDocument.Timestamp(unchecked: start + Int64(pump.now.components.seconds), 0)
-        }))
+    serverFaults = DiskFaults(seed: seed)
+    scratches = try (0..<3).map { _ in try Scratch() }
+    let history = random.pick([5, 50, 10_000])
+    server = try Self.makeServer(
+      store, scratches[2], history: history, serverFaults, pump)
     let clock = PumpClock(pump)
     for (number, name) in ["a", "b"].enumerated() {
       let seed = seed &* 10 &+ UInt64(number)
-      let link = DocumentLink(to: Self.database, of: server, .pump(pump), seed: seed)
-      clients.append(try ProgramClient(name, store, link, clock, seed: seed))
+      let way = ProgramLink(to: Self.database, of: server, .pump(pump), seed: seed)
+      clients.append(
+        ProgramClient(
+          name, store.configuration(at: scratches[number].store), way, clock,
+          store == .memory ? .strongest : .process, seed: seed))
     }
     setFaults()
   }
 
+  /// A server on a store that outlives it.
+  ///
+  /// - Parameter history: how many changes it remembers.
+  static func makeServer(
+    _ storage: StorageConfiguration, history: Int, _ faults: DiskFaults,
+    _ clock: @escaping @Sendable () -> ConiferDocument.Timestamp
+  ) throws -> DocumentServer {
+    var options = storage.options
+    options.durability = .process
+    return try DocumentServer(
+      DocumentServerConfiguration(
+        storage: storage.with(options).failing(faults), access: access,
+        history: DocumentHistoryLimits(changes: history), clock: clock,
+        logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }))
+  }
+
+  /// A server by the time of a pump, on the same store as the one before it.
+  private static func makeServer(
+    _ store: EngineStore, _ scratch: Scratch, history: Int, _ faults: DiskFaults,
+    _ pump: DocumentPump
+  ) throws -> DocumentServer {
+    let storage = (store == .memory ? .log : store).configuration(at: scratch.store)
+    return try makeServer(storage, history: history, faults) {
+      ConiferDocument.Timestamp(unchecked: 1_700_000_000 + pump.now.components.seconds, 0)
+    }
+  }
+
   /// Tokens are those of `EngineSignIn`; nobody writes what is forbidden.
-  private static let access = DocumentAccess(
+  static let access = DocumentAccess(
     user: { token in
       token.hasPrefix("token of ") ? DocumentUser(String(token.dropFirst(9))) : nil
     },
@@ -67,7 +97,7 @@ struct ClientProgram {
     for client in clients {
       client.link.faults =
         isCalm ? LinkFaults() : LinkFaults(refusedOpens: 0.1, cuts: 0.02, lostAnswers: 0.1)
-      client.link.delay(.zero ... .milliseconds(random.pick([0, 20, 500])))
+      client.way.delay(.zero ... .milliseconds(random.pick([0, 20, 500])))
     }
   }
 
@@ -102,7 +132,7 @@ struct ClientProgram {
 
   private mutating func step() async throws {
     let client = random.pick(clients)
-    switch random.below(40) {
+    switch random.below(44) {
     case 0..<14: try write(client)
     case 14..<18: try listen(client)
     case 18:
@@ -116,12 +146,42 @@ struct ClientProgram {
     case 29..<31: if store != .memory { await client.restart() }
     case 31: client.become(client.user == "ann" ? "bob" : "ann")
     case 32: try? await client.engine.collectGarbage(downTo: 0)
-    case 33: client.faults.isFailing = random.chance(60)
-    case 34: client.faults.isFailing = false
+    case 33: client.faults.fail(chances())
+    case 34: client.faults.heal()
     case 35: server.expireTokens()
     case 36: client.transact()
+    case 37: try await restartServer()
+    case 38:
+      var chances = chances()
+      chances.made = random.pick([0, 50])
+      serverFaults.fail(chances)
+    case 39: serverFaults.heal()
     default: if !isStrict { try get(client) }
     }
+  }
+
+  /// How often uses of a disk that fails do.
+  private mutating func chances() -> DiskFaults.Chances {
+    let share = random.pick([10, 50, 100])
+    switch random.below(3) {
+    case 0: return DiskFaults.Chances(commits: share)
+    case 1: return DiskFaults.Chances(reads: share)
+    default: return DiskFaults.Chances(commits: share, reads: share)
+    }
+  }
+
+  /// The server ends, and another one begins on its store. It may remember fewer changes: listens that go on from before
+  /// them are told everything anew.
+  private mutating func restartServer() async throws {
+    // A store that cannot be opened is not what is tried here.
+    serverFaults.heal()
+    let isSudden = random.chance(50)
+    if isSudden { for client in clients { client.link.cut(arrives: random.chance(50)) } }
+    try await server.close()
+    let history = random.pick([0, 5, 50, 10_000])
+    server = try Self.makeServer(
+      store, scratches[2], history: history, serverFaults, pump)
+    for client in clients { client.way.lead(to: server) }
   }
 
   private mutating func listen(_ client: ProgramClient) throws {
@@ -190,7 +250,11 @@ struct ClientProgram {
   }
 
   private mutating func writeAsServer() async throws {
-    try await server.commit([try shared()], in: Self.database)
+    // The disk may fail, also behind the commit.
+    let write = try shared()
+    do { try await server.commit([write], in: Self.database) } catch {
+      #expect(error.code == "unavailable", "seed \(seed): \(error)")
+    }
     if isStrict { try await record() }
   }
 
@@ -228,6 +292,10 @@ struct ClientProgram {
 
   /// All documents of the server.
   private func everything() async throws -> [Document] {
+    try await serverFaults.pausing { try await documents() }
+  }
+
+  private func documents() async throws -> [Document] {
     var all: [Document] = []
     for group in ["rooms", "log", "counters", "sets", "missing", "forbidden"] {
       all += try await server.documents(DocumentQuery(.group(group), in: Self.database)).map {
@@ -240,10 +308,11 @@ struct ClientProgram {
   // MARK: Rest
 
   private mutating func rest() async throws {
+    serverFaults.heal()
     for client in clients {
-      client.faults.isFailing = false
+      client.faults.heal()
       client.link.faults = LinkFaults()
-      client.link.delay(.zero ... .zero)
+      client.way.delay(.zero ... .zero)
       client.link.release()
       client.link.isReachable = true
       client.setNetwork(true)

@@ -1,25 +1,9 @@
 import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
-import Synchronization
 
-/// Whether a store fails, as a test says.
-final class DiskFaults: Sendable {
-  private let state = Mutex(false)
-
-  /// Whether commits fail, as on a disk that is not there for a while.
-  var isFailing: Bool {
-    get { state.withLock { $0 } }
-    set { state.withLock { $0 = newValue } }
-  }
-
-  func check() throws(StoreError) {
-    if isFailing { throw StoreError(.io, "The disk fails, as the test asked for.") }
-  }
-}
-
-/// A backend whose commits fail and whose closing takes as long as a test says; nothing has changed when a
-/// commit failed.
+/// A backend whose reads and commits fail and whose closing takes as long as a test says; nothing has changed when a
+/// commit failed, unless the test says so.
 final class FaultyBackend: DocumentBackend, EvictingBackend {
   private let base: any DocumentBackend & EvictingBackend
   private let faults: DiskFaults
@@ -37,37 +21,55 @@ final class FaultyBackend: DocumentBackend, EvictingBackend {
   var traits: BackendTraits { base.traits }
 
   func tree(named name: String, order: KeyOrder) async throws(StoreError) -> TreeID {
-    try faults.check()
+    if try faults.commit() { throw DiskFaults.failure }
     return try await base.tree(named: name, order: order)
   }
 
   func commit(
     _ edits: [StorageEdit], _ durability: Durability
   ) async throws(StoreError) -> CommitReceipt {
-    try faults.check()
-    return try await base.commit(edits, durability)
+    let fails = try faults.commit()
+    await faults.death?.mayGoOn()
+    let receipt = try await base.commit(edits, durability)
+    await faults.death?.mayGoOn()
+    if fails { throw DiskFaults.failure }
+    return receipt
   }
 
   func commitAndWait(
     _ edits: [StorageEdit], _ durability: Durability
   ) throws(StoreError) -> CommitReceipt {
-    try faults.check()
-    return try base.commitAndWait(edits, durability)
+    let fails = try faults.commit()
+    faults.death?.mayGoOnWaiting()
+    let receipt = try base.commitAndWait(edits, durability)
+    faults.death?.mayGoOnWaiting()
+    if fails { throw DiskFaults.failure }
+    return receipt
   }
 
   func harden(_ upTo: CommitID) async throws(StoreError) { try await base.harden(upTo) }
 
   func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
-    try base.read(body)
+    try faults.read()
+    return try base.read(body)
   }
 
   func readDocuments<R>(
     _ body: (any DocumentView) throws(StoreError) -> R
-  ) throws(StoreError) -> R { try base.readDocuments(body) }
+  ) throws(StoreError) -> R {
+    try faults.read()
+    return try base.readDocuments(body)
+  }
 
-  func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node { try base.node(tree, path) }
+  func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
+    try faults.read()
+    return try base.node(tree, path)
+  }
 
-  func size() throws(StoreError) -> StoreSize { try base.size() }
+  func size() throws(StoreError) -> StoreSize {
+    try faults.read()
+    return try base.size()
+  }
 
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
     base.setActive(isActive, query, in: tree)
@@ -88,7 +90,7 @@ final class FaultyBackend: DocumentBackend, EvictingBackend {
   func space() throws(StoreError) -> StorageSpace { try base.space() }
 
   func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport {
-    try faults.check()
+    if try faults.commit() { throw DiskFaults.failure }
     return try await base.evict(to: bytes, dryRun: dryRun)
   }
 
@@ -98,7 +100,7 @@ final class FaultyBackend: DocumentBackend, EvictingBackend {
 }
 
 extension StorageConfiguration {
-  /// The same storage, whose commits fail when a test says so.
+  /// The same storage, whose reads and commits fail when a test says so.
   ///
   /// - Parameter owner: what refuses to have it opened twice; nil for nothing.
   func failing(

@@ -13,10 +13,9 @@ import TestSupport
 /// A client of a program: an engine on a store, its link to the server, and what its app has asked for.
 final class ProgramClient {
   let name: String
-  let link: DocumentLink
+  let way: ProgramLink
   let signIn = EngineSignIn()
-  let faults = DiskFaults()
-  private let scratch: Scratch
+  let faults: DiskFaults
   private let configuration: FirestoreConfiguration
   private(set) var engine: FirestoreEngine
   private(set) var user = "ann"
@@ -28,26 +27,35 @@ final class ProgramClient {
   private(set) var open = OpenAnswers()
   let transactions = Transactions()
 
+  /// - Parameters:
+  ///   - storage: what keeps its data; in an empty place, or of an earlier client.
+  ///   - way: to the server.
+  ///   - durability: when its receipts are durable.
+  ///   - death: ends all commits with one of them.
   init(
-    _ name: String, _ store: EngineStore, _ link: DocumentLink, _ clock: PumpClock, seed: UInt64
-  ) throws {
+    _ name: String, _ storage: StorageConfiguration, _ way: ProgramLink, _ clock: any EngineClock,
+    _ durability: DurabilityChoice, seed: UInt64, death: Death? = nil
+  ) {
     self.name = name
-    self.link = link
-    scratch = try Scratch()
+    self.way = way
+    faults = DiskFaults(seed: seed, death)
     let random = Mutex(Seeded(seed))
     var configuration = FirestoreConfiguration(
-      projectID: ClientProgram.database.project,
-      storage: store.configuration(at: scratch.store).failing(faults), transport: link.transport)
+      projectID: ClientProgram.database.project, storage: storage.failing(faults),
+      transport: way.transport)
     configuration.tokenProvider = signIn
     configuration.clock = clock
     configuration.random = { random.withLock { $0.next() } }
     configuration.callbackQueue = CallbackQueue(queue: .global()) { $0() }
     configuration.logger.logLevel = .critical
-    configuration.options.durability = store == .memory ? .strongest : .process
+    configuration.options.durability = durability
     self.configuration = configuration
     signIn.set(.user(user))
     engine = FirestoreEngine(configuration)
   }
+
+  /// The link to the server of now.
+  var link: DocumentLink { way.now }
 
   // MARK: The app
 
@@ -94,7 +102,7 @@ final class ProgramClient {
   /// Ends the engine, and begins another one on the same store; the app listens again.
   func restart() async {
     // A store that cannot be opened is not what is tried here.
-    faults.isFailing = false
+    faults.heal()
     await end()
     open = OpenAnswers()
     engine = FirestoreEngine(configuration)
@@ -108,7 +116,7 @@ final class ProgramClient {
     await withCheckedContinuation { (ended: CheckedContinuation<Void, Never>) in
       engine.terminate { _ in ended.resume() }
     }
-    link.cut()
+    way.now.cut()
   }
 }
 

@@ -45,7 +45,7 @@ final class DocumentLoop: StepHandler {
     let durability = DurabilityWaits { [weak steps] backend in steps?.harden(backend) }
     let writes = DocumentWrites(
       setup, store, listening, recovery, outbox, durability, post)
-    let sending = WriteSending(store, writes, write, recovery)
+    let sending = WriteSending(store, writes, write, recovery, post)
     let network = NetworkUse(hasServer: service != nil, listening, sending, recovery)
     gets = DocumentGets(
       setup: setup, store: store, listening: listening, user: user, network: network,
@@ -98,6 +98,8 @@ final class DocumentLoop: StepHandler {
       if number == listening.watch.number { listening.happened(event) }
     case .writeStream(let number, let event):
       if number == sending.slot.number { sending.happened(event) }
+    case .tokenKept(let number, let token):
+      if number == sending.slot.number { sending.kept(token) }
     case .tick: tick()
     case .tokenDidChange: user.identify()
     case .tokenAnswered(let answer, let number): answered(answer, number)
@@ -112,7 +114,7 @@ final class DocumentLoop: StepHandler {
     queueWrites()
     endStep()
     listening.targets.storeWholeness()
-    guard user.questionCount == 0 else { return }
+    guard user.questionCount == 0, !sending.isKeeping else { return }
     for told in settling.take() { outbox.addCall { [steps = settling.steps] in told(steps) } }
     outbox.callApp()
   }

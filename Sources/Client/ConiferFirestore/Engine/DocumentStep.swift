@@ -24,6 +24,8 @@ enum DocumentStep: Sendable {
   case watch(StreamNumber, WatchStreamEvent)
   /// Something happened on the stream of writes with a number.
   case writeStream(StreamNumber, WriteStreamEvent)
+  /// A token of the stream of writes with a number survives what the writes do.
+  case tokenKept(StreamNumber, KeptToken)
   /// A time has come that something waits for.
   case tick
   /// Somebody signed in or out.

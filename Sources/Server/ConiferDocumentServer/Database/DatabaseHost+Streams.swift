@@ -126,7 +126,7 @@ extension DatabaseHost {
     }
   }
 
-  private func end(listening id: StreamID, _ error: StatusError?) {
+  func end(listening id: StreamID, _ error: StatusError?) {
     guard let stream = listening.removeValue(forKey: id) else { return }
     for target in stream.targets.values { index.remove(id, target.target.source) }
     due.remove(id)

@@ -11,15 +11,9 @@ import Synchronization
 /// Requests wait in an inbox, and one task at a time does them. Commits that follow one another share a commit of the
 /// store. The closures of streams and answers are called on that task: they return at once.
 actor DatabaseHost {
-  private struct Inbox {
-    var requests: [DatabaseRequest] = []
-    /// Whether somebody does them.
-    var isServed = false
-  }
-
   nonisolated let database: DatabaseID
   nonisolated let configuration: DocumentServerConfiguration
-  nonisolated private let inbox = Mutex(Inbox())
+  nonisolated private let inbox = Mutex(RequestInbox())
   nonisolated private let lastStream = Mutex<UInt64>(0)
   private let backend: any DocumentBackend
   var access: DocumentAccess
@@ -62,21 +56,12 @@ actor DatabaseHost {
 
   /// Asks for something; it is done after all that was asked for before.
   nonisolated func post(_ request: DatabaseRequest) {
-    let isServed = inbox.withLock { inbox in
-      inbox.requests.append(request)
-      defer { inbox.isServed = true }
-      return inbox.isServed
-    }
-    if !isServed { Task { await serve() } }
+    if inbox.withLock({ $0.add(request) }) { Task { await serve() } }
   }
 
   private func serve() async {
     while true {
-      let requests = inbox.withLock { inbox -> [DatabaseRequest] in
-        defer { inbox.requests = [] }
-        if inbox.requests.isEmpty { inbox.isServed = false }
-        return inbox.requests
-      }
+      let requests = inbox.withLock { $0.take() }
       if requests.isEmpty { return }
       await handle(requests)
     }
@@ -120,6 +105,9 @@ actor DatabaseHost {
     case .writes(let id, .greet(let token)): await greet(id, token)
     case .writes(let id, .close): end(writing: id, nil)
     case .writes(_, .send), .commit: break
+    case .flooded(let id):
+      end(listening: id, RequestInbox.flooded)
+      end(writing: id, RequestInbox.flooded)
     case .setAccess(let access):
       self.access = access
       for id in listening.keys.sorted() {

@@ -37,6 +37,8 @@ enum DatabaseRequest: Sendable {
   case openWrites(StreamID, token: String?, @Sendable (WriteStreamEvent) -> Void)
   case writes(StreamID, Writes)
   case commit([Mutation], Committer)
+  /// A stream asked for more than may wait: it ends.
+  case flooded(StreamID)
   /// Who may do what from now on.
   case setAccess(DocumentAccess)
   /// All tokens in use end.

@@ -129,6 +129,8 @@ final class SignedInUser {
 
   private func askWhoItIs() {
     gate.askingBegan()
+    // Until the provider has answered, the last one may be somebody else's.
+    if case .known = token { token = .unknown }
     ask(forcingRefresh: false, isIdentification: true)
   }
 

@@ -145,12 +145,13 @@ final class DocumentWrites {
 
   /// The server accepted a write: one commit ends it and stores what the server made of its documents.
   ///
+  /// - Returns: the commit; nil when the write is not in the queue any more.
   /// - Throws: when that cannot be stored; it may be called again.
   func accepted(
     _ id: OutboundWriteID, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult],
     token: [UInt8]
-  ) throws(StoreError) {
-    guard let batch = try find(id) else { return }
+  ) throws(StoreError) -> CommitID? {
+    guard let batch = try find(id) else { return nil }
     let documents = try store.read { (view, lane) throws(StoreError) in
       var documents: [Document] = []
       for path in batch.writtenPaths {
@@ -163,9 +164,15 @@ final class DocumentWrites {
       StorageEdit.finish(id.lane, id.number, .acknowledged), Self.keeping(token, of: id.lane),
     ]
     if !documents.isEmpty { edits.append(.documents(store.tree, documents.map { .put($0) })) }
-    try store.commit(edits)
+    let commit = try store.commit(edits).commit
     _ = progress.endSending(id, .acknowledged)
     end(id, .acknowledged, nil, batch)
+    return commit
+  }
+
+  /// Whether the app's writes are to survive a loss of power, and can.
+  var survivePower: Bool {
+    setup.options.durability.wanted == .power && store.engine.strongest == .power
   }
 
   /// The edit that keeps the token of a user's stream of writes.

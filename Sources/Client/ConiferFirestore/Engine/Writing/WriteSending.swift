@@ -10,19 +10,22 @@ final class WriteSending {
   private(set) var pipeline = WritePipeline(isEnabled: false)
   /// The writes that the server has answered, and of which that could not be stored yet.
   private var unstored: Set<OutboundWriteID> = []
+  private var keeping = TokenKeeping()
   let slot: WriteSlot
   private let store: DocumentStore
   private let writes: DocumentWrites
   private let recovery: StorageRecovery
+  private let post: @Sendable (DocumentStep) -> Void
 
   init(
     _ store: DocumentStore, _ writes: DocumentWrites, _ slot: WriteSlot,
-    _ recovery: StorageRecovery
+    _ recovery: StorageRecovery, _ post: @escaping @Sendable (DocumentStep) -> Void
   ) {
     self.store = store
     self.writes = writes
     self.slot = slot
     self.recovery = recovery
+    self.post = post
   }
 
   /// Whether an answer of the server could not be stored yet: what it answered would be sent once more.
@@ -80,7 +83,7 @@ final class WriteSending {
     case .opened:
       slot.opened()
       run(pipeline.streamOpened())
-    case .greeted(let token): run(pipeline.greeted(token: token))
+    case .greeted(let token): keep(.greeted(token))
     case .answered(let result, let token):
       slot.served()
       run(pipeline.answered(commitTime: result.commitTime, result.results, token: token))
@@ -110,13 +113,16 @@ final class WriteSending {
       switch action {
       case .openStream: if slot.start() { slot.open() }
       case .idle: slot.idle()
-      case .greet(let token): slot.stream?.greet(token: token)
-      case .keep(let token): if !keep(token) { return }
+      case .greet(let token): keep(.greeting(token))
+      case .keep(let token):
+        let isKept = writes.survivePower && keeping.isDurable(token)
+        if !isKept, commit(token) == nil { return }
       case .send(let id, let batch, let token): send(id, batch, token)
       case .read(let after, let count): read(after, count)
       case .accepted(let id, let commitTime, let results, let token):
-        ended(id) { [writes] (id) throws(StoreError) in
-          try writes.accepted(id, commitTime, results, token: token)
+        ended(id) { [self] (id) throws(StoreError) in
+          let commit = try writes.accepted(id, commitTime, results, token: token)
+          if let commit, keeping.isDue(writes.survivePower) { harden(.answered(token), commit) }
         }
       case .refused(let id, let error):
         ended(id) { [writes] (id) throws(StoreError) in try writes.refused(id, error) }
@@ -128,15 +134,50 @@ final class WriteSending {
   /// Keeps the token of the stream before anything is sent on it, as a batch that was made and whose answer is lost, with
   /// the process too, would be made once more otherwise.
   ///
-  /// - Returns: false when it cannot be stored: nothing is sent then.
-  private func keep(_ token: [UInt8]) -> Bool {
-    guard let lane = store.lane else { return false }
+  /// - Returns: the commit; nil when it cannot be stored: nothing is sent then.
+  private func commit(_ token: [UInt8]) -> CommitID? {
+    guard let lane = store.lane else { return nil }
     do throws(StoreError) {
-      try store.commit([DocumentWrites.keeping(token, of: lane)])
-      return true
+      return try store.commit([DocumentWrites.keeping(token, of: lane)]).commit
     } catch {
       recovery.report(error)
-      return false
+      return nil
+    }
+  }
+
+  /// Goes on with a token, once it survives what the app's writes do.
+  private func keep(_ token: KeptToken) {
+    guard writes.survivePower, !token.bytes.isEmpty, !keeping.isDurable(token.bytes) else {
+      return goOn(token)
+    }
+    if let commit = commit(token.bytes) {
+      keeping.wait(for: slot.number)
+      harden(token, commit)
+    }
+  }
+
+  private func harden(_ token: KeptToken, _ commit: CommitID) {
+    // Where that fails, whoever waits for the durability of writes is told so.
+    writes.durability.tell(whenDurable: commit, in: store.engine) {
+      [post, number = slot.number] _ in
+      post(.tokenKept(number, token))
+    }
+  }
+
+  /// Whether a token is being made durable before anything else is said on the stream.
+  var isKeeping: Bool { keeping.isWaiting(for: slot.number) }
+
+  /// A token of the stream that there is survives what the app's writes do.
+  func kept(_ token: KeptToken) {
+    keeping.end(token)
+    goOn(token)
+  }
+
+  private func goOn(_ token: KeptToken) {
+    switch token {
+    case .greeting(let token): slot.stream?.greet(token: token)
+    case .greeted(let token): run(pipeline.greeted(token: token))
+    case .answered: break
     }
   }
 
@@ -151,7 +192,7 @@ final class WriteSending {
     guard let lane = store.lane else { return }
     slot.used()
     writes.progress.sent(OutboundWriteID(lane, WriteID(rawValue: UInt64(max(0, id)))))
-    slot.stream?.send(batch.mutations, token: token)
+    slot.stream?.send(batch.mutations, token: writes.survivePower ? keeping.token : token)
   }
 
   /// Stores the server's answer; when that fails, the answer is kept until it can be stored.

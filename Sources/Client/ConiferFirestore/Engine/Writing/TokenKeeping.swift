@@ -1,0 +1,52 @@
+/// A token of the stream of writes, and what it is kept for.
+enum KeptToken: Sendable {
+  /// The server is to be greeted with it.
+  case greeting([UInt8])
+  /// The server answered the greeting with it.
+  case greeted([UInt8])
+  /// It came with an answer to a write.
+  case answered([UInt8])
+
+  var bytes: [UInt8] {
+    switch self {
+    case .greeting(let bytes), .greeted(let bytes), .answered(let bytes): bytes
+    }
+  }
+}
+
+/// Which token of the stream of writes survives a loss of power, where writes do.
+///
+/// The server forgets what it answered up to the token that it is shown. So it is shown one that is durable: a write
+/// whose end was lost with the power is in the queue again, and the server must know that it has made it.
+struct TokenKeeping {
+  /// How many answers come between two tokens that are made durable: each time costs a sync, and the server remembers
+  /// no more than a hundred.
+  private static let interval = 16
+
+  /// The last token that is durable.
+  private(set) var token: [UInt8] = []
+  private var answers = 0
+  private var waiting: StreamNumber?
+
+  func isDurable(_ token: [UInt8]) -> Bool { !token.isEmpty && token == self.token }
+
+  /// A stream waits for its token.
+  mutating func wait(for stream: StreamNumber) { waiting = stream }
+
+  func isWaiting(for stream: StreamNumber) -> Bool { waiting == stream }
+
+  /// Counts an answer that was stored.
+  ///
+  /// - Returns: whether its token is to be made durable.
+  mutating func isDue(_ survivePower: Bool) -> Bool {
+    guard survivePower else { return false }
+    answers = (answers + 1) % Self.interval
+    return answers == 0
+  }
+
+  /// A token is durable.
+  mutating func end(_ token: KeptToken) {
+    if case .answered = token {} else { waiting = nil }
+    self.token = token.bytes
+  }
+}

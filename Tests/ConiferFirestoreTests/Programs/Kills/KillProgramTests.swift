@@ -1,0 +1,50 @@
+import TestSupport
+import Testing
+
+@testable import StorageConformance
+
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+/// Processes with two clients and a server are killed again and again on the same stores. `CONIFER_PROGRAMS` says with how
+/// many seeds; `CONIFER_SEED` names one.
+@Suite struct `Killed clients and servers of documents` {
+  @Test(arguments: EngineStore.durable)
+  func `lose no durable write and no end, make nothing twice, and converge`(
+    store: EngineStore
+  ) async throws {
+    for seed in Seeded.seeds(8) {
+      print("killed clients of documents on \(store.rawValue): CONIFER_SEED=\(seed)")
+      let directory = try System.makeTemporaryDirectory(isFast: true)
+      defer { System.removeTree(directory) }
+      for life in 1...2 {
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+          [
+            store = store.rawValue as String, directory = directory as String,
+            seed = seed as UInt64, life = life as Int
+          ] in
+          let program = KilledProgram(
+            store: try #require(EngineStore(rawValue: store)), directory: directory, seed: seed,
+            life: life)
+          try await program.run()
+        }
+        try await verdict(store, directory, "\(store.rawValue), seed \(seed), kill \(life)")
+          .checkQueues()
+      }
+      try await verdict(store, directory, "\(store.rawValue), seed \(seed)").checkEnds()
+    }
+  }
+
+  private func verdict(
+    _ store: EngineStore, _ directory: String, _ place: String
+  ) throws -> KillVerdict {
+    try KillVerdict(
+      store, directory, KilledProgram.names,
+      System.lines(of: KilledProgram.report(directory)), place, seed: 1)
+  }
+}
