@@ -144,6 +144,24 @@ private struct Watched {
     #expect(try watched.snapshot(at: 3).targets[2]?.isCurrent == true)
   }
 
+  @Test func `is not heard of documents that are not where a target looks`() throws {
+    let elsewhere = Document(F.path("x/a"), .found(.empty), version: F.time(1))
+    let below = Document(F.path("c/a/d/a"), .found(.empty), version: F.time(1))
+    var watched = try Watched()
+    let group = WatchTarget(4, DocumentQuery(.group("d"), in: F.database).target)
+    _ = watched.listen(group)
+    _ = watched.say(.targets(.added, [4]))
+    let said = watched.say(.document(elsewhere, matching: [2]))
+    #expect(said.isEmpty == false)
+    // The log is told once.
+    #expect(watched.say(.document(elsewhere, matching: [4])).isEmpty)
+    #expect(watched.say(.document(below, matching: [2, 4])).isEmpty)
+    #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
+    let event = try watched.snapshot(at: 2)
+    #expect(event.documents.keys.sorted() == [below.path, F.path("c/a")].sorted())
+    #expect(event.targets[2]?.added == F.paths("c/a") && event.targets[4]?.added == [below.path])
+  }
+
   @Test func `is forgotten of a document that came and went`() throws {
     var watched = try Watched()
     _ = watched.say(.document(F.document("a"), matching: [2]))

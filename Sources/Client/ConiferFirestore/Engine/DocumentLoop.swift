@@ -130,7 +130,7 @@ final class DocumentLoop: StepHandler {
   private func endStep() {
     if let refused = recovery.takeFaults() {
       // The first thing that the storage takes in again shows that it works.
-      recovery.failed(trial)
+      recovery.failed(trial, isEvent: !refused.isEmpty)
       network.update()
       for event in refused { listening.notStored(event) }
     }

@@ -79,6 +79,7 @@ extension DocumentListens {
       case .remove(let target): return [.remove(target)]
       case .event(let event): return [.store(event)]
       case .rejected(let target, let error): return refused(target, error)
+      case .log(let fault): return [.log(fault)]
       }
     }
   }
@@ -92,7 +93,7 @@ extension DocumentListens {
     }
   }
 
-  private mutating func refused(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
+  mutating func refused(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
     if let event = limbo.refusal(of: target) { return [.store(event)] }
     var actions: [SyncAction] = []
     for query in queries[target] ?? [] {

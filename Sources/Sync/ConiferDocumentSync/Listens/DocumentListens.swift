@@ -209,6 +209,11 @@ package struct DocumentListens: Sendable {
     }
   }
 
+  /// What the server says of a target can never be stored: its listeners end.
+  package mutating func refuse(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
+    actionsOf(watch.unlisten(target)) + refused(target, error)
+  }
+
   private mutating func take(_ documents: [Document], _ event: RemoteEvent?) -> [SyncAction] {
     concerned(by: documents, event).flatMap { query, documents -> [SyncAction] in
       let waiting = listened[query]?.refill

@@ -14,3 +14,24 @@ package struct RemoteEvent: Sendable, Hashable {
   /// Those of them that only limbo asked for.
   package var resolvedLimbo: Set<DocumentPath> = []
 }
+
+extension RemoteEvent {
+  /// What the event says of each target alone, in their order, and at last of the documents that are no target's.
+  package var parts: [RemoteEvent] {
+    var others = self
+    var parts: [RemoteEvent] = []
+    for (id, change) in targets.sorted(by: { $0.key < $1.key }) {
+      var part = self
+      part.targets = [id: change]
+      part.mismatches = mismatches.filter { $0.key == id }
+      let paths = change.added.union(change.modified).union(change.removed)
+      part.documents = documents.filter { paths.contains($0.key) }
+      part.resolvedLimbo = resolvedLimbo.intersection(paths)
+      parts.append(part)
+      for path in paths { others.documents[path] = nil }
+      others.resolvedLimbo.subtract(paths)
+    }
+    (others.targets, others.mismatches) = ([:], [:])
+    return others.documents.isEmpty ? parts : parts + [others]
+  }
+}

@@ -16,6 +16,10 @@ struct WatchAggregator: Sendable {
   /// The targets that a document came into or left.
   private var touched: [DocumentPath: Set<TargetID>] = [:]
   private var mismatches: [TargetID: TargetPurpose] = [:]
+  /// What was passed over since `takeFaults`.
+  private var faults: [WatchFault] = []
+  /// Whether the log was told that a document is misplaced.
+  private var hasMisplaced = false
 
   init(_ database: DatabaseID) { self.database = database }
 
@@ -28,6 +32,12 @@ struct WatchAggregator: Sendable {
   /// Whether what is said of a target is meant for the listen that there is now.
   private func isActive(_ id: TargetID, _ targets: [TargetID: WatchTarget]) -> Bool {
     targets[id] != nil && states[id]?.isPending != true
+  }
+
+  /// Takes what was passed over.
+  mutating func takeFaults() -> [WatchFault] {
+    defer { faults = [] }
+    return faults
   }
 
   // MARK: What is said
@@ -81,6 +91,12 @@ struct WatchAggregator: Sendable {
   ) {
     guard isActive(id, targets) else { return }
     let path = document.path
+    // The store refuses one that is not where the target looks, and with it all that was said.
+    guard targets[id]?.target.source.holds(path) == true else {
+      if !hasMisplaced { faults.append(.misplaced(path, id)) }
+      hasMisplaced = true
+      return
+    }
     states[id, default: TargetState()]
       .note(matched(id).contains(path) ? .modified : .added, of: path)
     documents[path] = document
@@ -165,6 +181,14 @@ struct WatchAggregator: Sendable {
     touched = [:]
     mismatches = [:]
     return event
+  }
+}
+
+extension DocumentQuery.Source {
+  /// Whether a document is where it looks.
+  fileprivate func holds(_ path: DocumentPath) -> Bool {
+    self == .collection(path.collection) || self == .group(path.collection.id)
+      || self == .document(path)
   }
 }
 

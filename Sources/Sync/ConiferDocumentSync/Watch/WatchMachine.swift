@@ -15,6 +15,8 @@ package enum WatchAction: Sendable, Hashable {
   case event(RemoteEvent)
   /// The server refused a target, or ended it.
   case rejected(TargetID, StatusError)
+  /// The log is to be told of something that is passed over.
+  case log(WatchFault)
 }
 
 /// What the server is asked for, and what it says until that is consistent.
@@ -149,14 +151,14 @@ package struct WatchMachine: Sendable {
       return known.map { .rejected($0, error) }
     }
     aggregator.take(change, targets, matched)
+    var actions = aggregator.takeFaults().map(WatchAction.log)
     // Snapshots of the past say nothing that is still so.
     guard let version, version >= newest else {
       stream = .open(aggregator, newest: newest)
-      return []
+      return actions
     }
     let event = aggregator.event(at: version, targets, matched)
     stream = .open(aggregator, newest: version)
-    var actions: [WatchAction] = []
     for (id, purpose) in event.mismatches.sorted(by: { $0.key < $1.key }) {
       guard let target = targets[id] else { continue }
       // The client's documents are wrong: all of them are asked for. An event that cannot be stored leaves the token, so

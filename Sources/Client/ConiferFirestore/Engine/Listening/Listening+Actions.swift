@@ -37,6 +37,8 @@ extension Listening {
         tell(id, .failure(FirestoreError(error)))
       case .warnOffline:
         setup.logger.warning("the server cannot be reached; the cache is used until it can be")
+      case .log(let fault):
+        setup.logger.warning("what the server said is passed over", metadata: ["cause": "\(fault)"])
       }
     }
     return isTold
@@ -108,13 +110,32 @@ extension Listening {
   private func take(_ event: RemoteEvent) -> Bool {
     do throws(StoreError) {
       let documents = try events.take(event)
+      if !event.documents.isEmpty { recovery.tookDocuments() }
       let isTold = carryOut(listens.stored(event, documents))
       for id in event.targets.keys.sorted() { noteWholeness(id) }
       return isTold
     } catch {
+      if error.isLasting { return takeParts(of: event, error) }
       recovery.report(error, event)
       return false
     }
+  }
+
+  /// Stores what can be stored of an event that the store refuses for good; the listeners of what cannot be end.
+  private func takeParts(of event: RemoteEvent, _ error: StoreError) -> Bool {
+    let parts = event.parts
+    guard parts.count > 1 else {
+      store.log("what the server said cannot be kept", error)
+      guard let target = event.targets.keys.first else { return false }
+      return carryOut(
+        listens.refuse(
+          target,
+          StatusError(
+            .internal, "The server sent what this client cannot keep: \(error.message)")))
+    }
+    var isTold = false
+    for part in parts where take(part) { isTold = true }
+    return isTold
   }
 
   /// Notes that the matches of a target are whole, if its queries show all that the server says they give.
@@ -127,4 +148,9 @@ extension Listening {
 
   /// An event could not be stored.
   func notStored(_ event: RemoteEvent) { run(listens.notStored(event)) }
+}
+
+extension StoreError {
+  /// Whether the same would be refused again, however often it is tried.
+  fileprivate var isLasting: Bool { code == .invalid || code == .tooLarge }
 }
