@@ -162,6 +162,13 @@ private struct Watched {
     #expect(event.targets[2]?.added == F.paths("c/a") && event.targets[4]?.added == [below.path])
   }
 
+  @Test func `is idle when all have left before it was open`() throws {
+    var machine = WatchMachine(F.database)
+    _ = machine.listen(WatchTarget(2, try F.query().target)) { _ in [] }
+    #expect(machine.unlisten(2) == [.idle])
+    #expect(machine.streamOpened { _ in [] } == [.idle])
+  }
+
   @Test func `is forgotten of a document that came and went`() throws {
     var watched = try Watched()
     _ = watched.say(.document(F.document("a"), matching: [2]))

@@ -53,6 +53,18 @@ import Testing
     await world.end()
   }
 
+  @Test func `closes a stream that was needed no longer before it was open`() async throws {
+    let world = try EngineWorld()
+    world.engine.listen(1, try world.query("rooms"), ListenOptions()) { _ in }
+    world.engine.unlisten(1)
+    await world.settle()
+    #expect(world.server.hasWatch)
+    world.clock.advance(by: 60_000)
+    await world.settle()
+    #expect(!world.server.hasWatch)
+    await world.end()
+  }
+
   @Test func `is offline after ten seconds without a word`() async throws {
     let world = try EngineWorld()
     await world.listen(1, try world.query("rooms"))

@@ -46,7 +46,7 @@ extension DocumentListens {
     return actions + actionsOf(watch.received(change, version: version, matched: matched))
   }
 
-  private mutating func announce(_ change: OnlineTracker.Change?) -> [SyncAction] {
+  mutating func announce(_ change: OnlineTracker.Change?) -> [SyncAction] {
     guard let change else { return [] }
     var actions: [SyncAction] = change.isWarning ? [.warnOffline] : []
     let inOrder = sources.inOrder

@@ -149,7 +149,7 @@ package struct DocumentListens: Sendable {
     }
     if !isWatched { actions += actionsOf(watch.unlisten(target)) }
     if listened[query]?.listeners.isEmpty == true { actions += end(query) }
-    return actions
+    return watch.isBlind ? actions + announce(online.set(.unknown)) : actions
   }
 
   /// A query's view ends, and its target with the last one.

@@ -75,6 +75,12 @@ package struct WatchMachine: Sendable {
     return actions
   }
 
+  /// Whether nothing can tell if the server can be reached: nothing is listened to, and no stream is open.
+  package var isBlind: Bool {
+    guard isEnabled, targets.isEmpty else { return false }
+    return if case .open = stream { false } else { true }
+  }
+
   private var isStreamWanted: Bool { if case .closed = stream { false } else { true } }
 
   private mutating func openIfNeeded() -> [WatchAction] {
@@ -116,13 +122,14 @@ package struct WatchMachine: Sendable {
     return []
   }
 
-  /// The stream is open: all targets are asked for.
+  /// The stream is open: all targets are asked for. All may have left meanwhile.
   package mutating func streamOpened(
     matched: (TargetID) -> Set<DocumentPath>
   ) -> [WatchAction] {
     guard case .opening = stream else { return [] }
     stream = .open(WatchAggregator(database), newest: storedVersion)
-    return targets.values.sorted { $0.id < $1.id }.map { add($0, matched) }
+    let requests = targets.values.sorted { $0.id < $1.id }.map { add($0, matched) }
+    return requests.isEmpty ? [.idle] : requests
   }
 
   /// The stream broke, could not be opened, or was closed since it was idle; it is opened again

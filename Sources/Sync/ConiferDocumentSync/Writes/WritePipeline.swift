@@ -191,13 +191,14 @@ package struct WritePipeline: Sendable {
     return [.greet(token: token)]
   }
 
-  /// The server answered the greeting: all that waits is sent.
+  /// The server answered the greeting: all that waits is sent. All may have been withdrawn meanwhile.
   package mutating func greeted(token: [UInt8]) -> [WriteAction] {
     guard case .greeting = stream else { return [] }
     stream = .ready
     let isNew = token != self.token
     self.token = token
-    return (isNew ? [.keep(token: token)] : []) + entries.map(send)
+    return (isNew ? [.keep(token: token)] : [])
+      + (entries.isEmpty ? fill() : entries.map(send))
   }
 
   /// The server accepted the oldest batch that was sent.
