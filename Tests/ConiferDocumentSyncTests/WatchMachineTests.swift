@@ -162,6 +162,30 @@ private struct Watched {
     #expect(event.targets[2]?.added == F.paths("c/a") && event.targets[4]?.added == [below.path])
   }
 
+  @Test func `takes a late refusal of an earlier listen for none of the one there is now`() throws {
+    let error = StatusError(.permissionDenied, "no")
+    let target = WatchTarget(2, try F.query().target)
+    // The server answers the removal of what it refused, or does not.
+    for answersRemoval in [true, false] {
+      var watched = try Watched(isAdded: false)
+      _ = watched.machine.unlisten(2)
+      _ = watched.listen(target)
+      #expect(watched.say(.targets(.rejected(error), [2])).isEmpty)
+      #expect(watched.machine.targets[2] != nil)
+      if answersRemoval { #expect(watched.say(.targets(.removed, [2])).isEmpty) }
+      #expect(watched.say(.targets(.added, [2])).isEmpty)
+      #expect(watched.say(.document(F.document("b"), matching: [2])).isEmpty)
+      #expect(try watched.snapshot(at: 2).targets[2]?.added == F.paths("c/b"))
+      #expect(watched.say(.targets(.rejected(error), [2])) == [.rejected(2, error)])
+    }
+    // The server ended the first listen after it took it, and refuses the second one.
+    var watched = try Watched()
+    _ = watched.machine.unlisten(2)
+    _ = watched.listen(target)
+    #expect(watched.say(.targets(.rejected(error), [2])).isEmpty)
+    #expect(watched.say(.targets(.rejected(error), [2])) == [.rejected(2, error)])
+  }
+
   @Test func `is idle when all have left before it was open`() throws {
     var machine = WatchMachine(F.database)
     _ = machine.listen(WatchTarget(2, try F.query().target)) { _ in [] }

@@ -24,10 +24,18 @@ struct WatchAggregator: Sendable {
   init(_ database: DatabaseID) { self.database = database }
 
   /// A target is being added or removed.
-  mutating func requestSent(_ id: TargetID) { states[id, default: TargetState()].requestSent() }
+  mutating func sent(_ request: TargetState.Request, _ id: TargetID) {
+    states[id, default: TargetState()].sent(request)
+  }
 
-  /// A target was refused: nothing that was said of it counts.
-  mutating func remove(_ id: TargetID) { states[id] = nil }
+  /// A target was refused.
+  ///
+  /// - Returns: whether it is the listen that there is now: nothing that was said of it counts.
+  mutating func refuse(_ id: TargetID) -> Bool {
+    let isNewest = states[id]?.refused() ?? true
+    if isNewest || states[id]?.isPending == false { states[id] = nil }
+    return isNewest
+  }
 
   /// Whether what is said of a target is meant for the listen that there is now.
   private func isActive(_ id: TargetID, _ targets: [TargetID: WatchTarget]) -> Bool {
@@ -69,13 +77,14 @@ struct WatchAggregator: Sendable {
     switch event {
     case .noChange: guard isActive(id, targets) else { return }
     case .added:
-      states[id, default: TargetState()].requestAnswered()
+      states[id, default: TargetState()].answered(.add)
       // What came before belongs to an earlier listen: that it was current, too.
       if states[id]?.isPending == false { states[id] = .added }
-    case .removed, .rejected:
-      states[id]?.requestAnswered()
+    case .removed:
+      states[id]?.answered(.remove)
       if states[id]?.isPending == false { states[id] = nil }
       return
+    case .rejected: return
     case .current:
       guard isActive(id, targets) else { return }
       states[id, default: TargetState()].becomeCurrent()

@@ -92,7 +92,7 @@ package struct WatchMachine: Sendable {
   private mutating func add(
     _ target: WatchTarget, _ matched: (TargetID) -> Set<DocumentPath>
   ) -> WatchAction {
-    noteRequest(target.id)
+    note(.add, target.id)
     var target = target
     if !target.resumeToken.isEmpty || target.version > .zero {
       target.expectedCount = matched(target.id).count
@@ -101,14 +101,14 @@ package struct WatchMachine: Sendable {
   }
 
   private mutating func remove(_ id: TargetID) -> WatchAction {
-    noteRequest(id)
+    note(.remove, id)
     return .remove(id)
   }
 
-  private mutating func noteRequest(_ id: TargetID) {
+  private mutating func note(_ request: TargetState.Request, _ id: TargetID) {
     guard case .open(var aggregator, let newest) = stream else { return }
     stream = .closed
-    aggregator.requestSent(id)
+    aggregator.sent(request, id)
     stream = .open(aggregator, newest: newest)
   }
 
@@ -152,10 +152,11 @@ package struct WatchMachine: Sendable {
     // Taken out meanwhile, so that it has one owner and is changed without being copied.
     stream = .closed
     if case .targets(.rejected(let error), let ids, _) = change {
-      let known = ids.filter { targets.removeValue(forKey: $0) != nil }
-      for id in known { aggregator.remove(id) }
+      let refused = ids.filter {
+        aggregator.refuse($0) && targets.removeValue(forKey: $0) != nil
+      }
       stream = .open(aggregator, newest: newest)
-      return known.map { .rejected($0, error) }
+      return refused.map { .rejected($0, error) }
     }
     aggregator.take(change, targets, matched)
     var actions = aggregator.takeFaults().map(WatchAction.log)
