@@ -134,8 +134,9 @@ import Testing
     #expect(pipeline.greeted(token: [1]) == Self.send(2...3))
   }
 
-  @Test func `drops nothing before the server was greeted, but the token`() {
-    let error = StatusError(.invalidArgument, "")
+  @Test(arguments: [StatusCode.invalidArgument, .aborted])
+  func `drops nothing before the server was greeted, but the token`(code: StatusCode) {
+    let error = StatusError(code, "")
     var pipeline = Self.sending(2)
     #expect(pipeline.streamClosed(StatusError(.unavailable, "")) == [.openStream])
     // Nobody was greeted, so that no token was refused.
