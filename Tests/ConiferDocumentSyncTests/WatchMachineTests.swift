@@ -113,13 +113,55 @@ private struct Watched {
     var watched = try Watched()
     _ = try watched.snapshot(at: 9)
     #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
+    // The log is told once.
+    let said = watched.say(.targets(.noChange, []), at: 8)
+    #expect(said.isEmpty == false)
     #expect(watched.say(.targets(.noChange, []), at: 8).isEmpty)
     // It counts with the next snapshot.
     #expect(try watched.snapshot(at: 9).documents.count == 1)
     // The store's moment counts on the next stream, too.
     #expect(watched.machine.streamClosed() == [.openStream])
     #expect(watched.open().count == 1)
-    #expect(watched.say(.targets(.noChange, []), at: 8).isEmpty)
+    let later = watched.say(.targets(.noChange, []), at: 8)
+    #expect(!later.contains { if case .event = $0 { true } else { false } })
+  }
+
+  @Test func `is heard of the past when the server knows none of the tokens`() throws {
+    var watched = try Watched()
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 9)
+    _ = watched.machine.streamClosed()
+    _ = watched.open()
+    _ = watched.say(.targets(.added, [2]))
+    _ = watched.say(.targets(.reset, [2]))
+    _ = watched.say(.document(F.document("a"), matching: [2]))
+    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    let event = try watched.snapshot(at: 8)
+    #expect(event.version == F.time(8) && event.targets[2]?.added == F.paths("c/a"))
+    // The next stream begins there.
+    _ = watched.machine.streamClosed()
+    #expect(watched.open().count == 1)
+    _ = watched.say(.targets(.added, [2]))
+    #expect(try watched.snapshot(at: 8).version == F.time(8))
+  }
+
+  @Test func `asks for all anew when the server's time went back by far`() throws {
+    var watched = try Watched("c/a")
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 100_000)
+    let actions = watched.say(.targets(.noChange, []), at: 9)
+    let target = WatchTarget(2, try F.query().target)
+    #expect(actions.contains(.remove(2)) && actions.contains(.add(target)))
+    guard case .event(let event)? = actions.last else {
+      Issue.record("Nobody is told.")
+      return
+    }
+    #expect(event.targets[2] == TargetChange(isCurrent: false, removed: F.paths("c/a")))
+    watched.machine.stored(event)
+    _ = watched.say(.targets(.removed, [2]))
+    _ = watched.say(.targets(.added, [2]))
+    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    #expect(try watched.snapshot(at: 10).targets[2]?.isCurrent == true)
   }
 
   @Test func `counts only what belongs to the listen there is now`() throws {

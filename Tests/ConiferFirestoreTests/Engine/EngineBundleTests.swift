@@ -84,6 +84,26 @@ import Testing
     await world.end()
   }
 
+  @Test func `are refused when their times make no sense`() async throws {
+    let world = try EngineWorld()
+    for bytes in [
+      Self.bundle("rooms", "2400-01-01T00:00:03Z", Self.document("rooms/a", 1)),
+      Self.bundle(
+        "rooms", "1970-01-01T00:00:03Z",
+        Self.document("rooms/a", 1, at: "2400-01-01T00:00:03Z")),
+      Self.bundle(
+        "rooms", "1970-01-01T00:00:03Z",
+        Self.document("rooms/a", 1, at: "1970-01-01T00:00:00Z")),
+    ] {
+      await load(world, bytes)
+      #expect(world.told.take().last == "invalidArgument")
+    }
+    await load(
+      world, Self.bundle("rooms", "1970-01-01T00:00:03Z", Self.document("rooms/a", 1)))
+    #expect(world.told.take() == ["0/1", "1/1 done"])
+    await world.end()
+  }
+
   @Test func `are refused when they are damaged or of another database`() async throws {
     let world = try EngineWorld()
     let good = Self.bundle("rooms", "1970-01-01T00:00:03Z", Self.document("rooms/a", 1))

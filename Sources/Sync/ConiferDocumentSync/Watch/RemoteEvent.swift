@@ -5,6 +5,8 @@ package import ConiferWire
 package struct RemoteEvent: Sendable, Hashable {
   /// The moment; zero of what is not a snapshot of the server's.
   package var version: Timestamp
+  /// Whether the server's time went back to it: what was known as of later times is void.
+  package var isOfPast = false
   /// What changed for targets.
   package var targets: [TargetID: TargetChange] = [:]
   /// The targets that are asked for anew, since the client had other documents than the server.

@@ -18,8 +18,13 @@ struct WatchAggregator: Sendable {
   private var mismatches: [TargetID: TargetPurpose] = [:]
   /// What was passed over since `takeFaults`.
   private var faults: [WatchFault] = []
-  /// Whether the log was told that a document is misplaced.
-  private var hasMisplaced = false
+  /// The kinds of these that the log was told of.
+  private var faultKinds: Set<Int> = []
+  /// The targets that were asked for from where they were, and are not reset.
+  private var resumed: Set<TargetID> = []
+  /// Whether the server began a target anew and has told no snapshot since the stream was opened.
+  private var hasResetAtFirst = false
+  private var isFirst = true
 
   init(_ database: DatabaseID) { self.database = database }
 
@@ -40,6 +45,18 @@ struct WatchAggregator: Sendable {
   /// Whether what is said of a target is meant for the listen that there is now.
   private func isActive(_ id: TargetID, _ targets: [TargetID: WatchTarget]) -> Bool {
     targets[id] != nil && states[id]?.isPending != true
+  }
+
+  /// A target is asked for from where it was.
+  mutating func resume(_ id: TargetID) { resumed.insert(id) }
+
+  /// Whether the server began all targets anew that were asked for from where they were: it knows nothing of what it
+  /// said before, or is another one.
+  var isOfNewServer: Bool { isFirst && hasResetAtFirst && resumed.isEmpty }
+
+  /// Passes something over.
+  mutating func pass(_ fault: WatchFault) {
+    if faultKinds.insert(fault.kind).inserted { faults.append(fault) }
   }
 
   /// Takes what was passed over.
@@ -90,6 +107,8 @@ struct WatchAggregator: Sendable {
       states[id, default: TargetState()].becomeCurrent()
     case .reset:
       guard isActive(id, targets) else { return }
+      if isFirst { hasResetAtFirst = true }
+      resumed.remove(id)
       reset(id, targets, matched)
     }
     states[id, default: TargetState()].take(token: token)
@@ -102,9 +121,7 @@ struct WatchAggregator: Sendable {
     let path = document.path
     // The store refuses one that is not where the target looks, and with it all that was said.
     guard targets[id]?.target.source.holds(path) == true else {
-      if !hasMisplaced { faults.append(.misplaced(path, id)) }
-      hasMisplaced = true
-      return
+      return pass(.misplaced(path, id))
     }
     states[id, default: TargetState()]
       .note(matched(id).contains(path) ? .modified : .added, of: path)
@@ -165,6 +182,7 @@ struct WatchAggregator: Sendable {
   mutating func event(
     at version: Timestamp, _ targets: [TargetID: WatchTarget], _ matched: Matched
   ) -> RemoteEvent {
+    isFirst = false
     var event = RemoteEvent(version: version, mismatches: mismatches)
     for id in Array(states.keys) where isActive(id, targets) {
       // Of a single document that does not exist the server says nothing but that it said all.

@@ -96,6 +96,7 @@ package struct WatchMachine: Sendable {
     var target = target
     if !target.resumeToken.isEmpty || target.version > .zero {
       target.expectedCount = matched(target.id).count
+      change { $0.resume(target.id) }
     }
     return .add(target)
   }
@@ -106,9 +107,13 @@ package struct WatchMachine: Sendable {
   }
 
   private mutating func note(_ request: TargetState.Request, _ id: TargetID) {
+    change { $0.sent(request, id) }
+  }
+
+  private mutating func change(_ body: (inout WatchAggregator) -> Void) {
     guard case .open(var aggregator, let newest) = stream else { return }
     stream = .closed
-    aggregator.sent(request, id)
+    body(&aggregator)
     stream = .open(aggregator, newest: newest)
   }
 
@@ -159,13 +164,21 @@ package struct WatchMachine: Sendable {
       return refused.map { .rejected($0, error) }
     }
     aggregator.take(change, targets, matched)
+    // Snapshots of the past say nothing that is still so, unless it is the time that was wrong, or is another server's.
+    let isNew = aggregator.isOfNewServer
+    let isOfPast = version.map { $0 < newest && (isNew || newest.isFarAhead(of: $0)) } ?? false
+    if let version, version < newest {
+      aggregator.pass(
+        isOfPast ? .wentBack(version, newest: newest) : .past(version, newest: newest))
+    }
     var actions = aggregator.takeFaults().map(WatchAction.log)
-    // Snapshots of the past say nothing that is still so.
-    guard let version, version >= newest else {
+    guard let version, version >= newest || isOfPast else {
       stream = .open(aggregator, newest: newest)
       return actions
     }
-    let event = aggregator.event(at: version, targets, matched)
+    var event = aggregator.event(at: version, targets, matched)
+    event.isOfPast = isOfPast
+    if isOfPast, !isNew { askAnew(&event, matched) }
     stream = .open(aggregator, newest: version)
     for (id, purpose) in event.mismatches.sorted(by: { $0.key < $1.key }) {
       guard let target = targets[id] else { continue }
@@ -177,9 +190,18 @@ package struct WatchMachine: Sendable {
     return actions + [.event(event)]
   }
 
+  /// Has an event ask for all targets anew, as what the client has of them is wrong; documents in limbo are asked for
+  /// whole each time.
+  private func askAnew(_ event: inout RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>) {
+    for target in targets.values where target.purpose != .limboResolution {
+      event.targets[target.id] = TargetChange(isCurrent: false, removed: matched(target.id))
+      event.mismatches[target.id] = .listen
+    }
+  }
+
   /// The store has taken in an event.
   package mutating func stored(_ event: RemoteEvent) {
-    storedVersion = max(storedVersion, event.version)
+    storedVersion = event.isOfPast ? event.version : max(storedVersion, event.version)
     for id in event.mismatches.keys {
       targets[id]?.resumeToken = []
       targets[id]?.version = .zero

@@ -28,7 +28,7 @@ struct Bundles {
 
   private func take(_ bytes: [UInt8], _ told: (BundleProgress) -> Void) throws(FirestoreError) {
     var content = try reading { () throws(StatusError) in
-      try BundleContent(of: bytes, in: store.database)
+      try BundleContent(of: bytes, in: store.database, before: latestTime)
     }
     let metadata = content.metadata
     let isOld = try storing { () throws(StoreError) -> Bool in try isKnown(metadata) }
@@ -40,6 +40,14 @@ struct Bundles {
     }
     try storing { [content] () throws(StoreError) in try add(content) }
     told(metadata.done)
+  }
+
+  /// A day after now, as the device's clock has it or the server was heard last.
+  private var latestTime: ConiferDocument.Timestamp {
+    let clock = try? ConiferDocument.Timestamp(
+      microseconds: listening.setup.clock.wallTime * 1000)
+    let now = max(clock ?? .zero, listening.events.newest)
+    return (try? ConiferDocument.Timestamp(seconds: now.seconds + 86_400)) ?? now
   }
 
   private func reading<R>(_ body: () throws(StatusError) -> R) throws(FirestoreError) -> R {

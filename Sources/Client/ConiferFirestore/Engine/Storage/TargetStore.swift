@@ -188,6 +188,9 @@ final class TargetStore {
         row.storedWhole = nil
       }
       if event.mismatches[id] != nil {
+        if row.storedWhole != nil { documents.append(.setMatchesVersion(row.query, nil)) }
+        row.whole = nil
+        row.storedWhole = nil
         row.record = TargetRecord()
         row.record.isComplete = row.stored.isComplete
       } else if !change.resumeToken.isEmpty {
