@@ -48,6 +48,74 @@ import Testing
     _ = try opened.store.apply(batch, .relaxed)
   }
 
+  @Test func `asks the server anew for what damage took while somebody listened`() async throws {
+    let world = try world()
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
+    await world.settle()
+    _ = world.told.take()
+    try damage(Spaces.runs, Spaces.deltas)
+    try world.server.tell("rooms/a", 3, to: [2], version: 2000)
+    world.server.say(.targets(.noChange, [2], resumeToken: Array("t2000".utf8)))
+    world.server.say(.targets(.noChange, []), at: 2000)
+    await world.settle()
+    #expect(world.told.take().last == "1: a3 b2 cached")
+    world.engine.unlisten(1)
+    await world.listen(2, try world.query("rooms"))
+    let target = try #require(world.server.targets[2])
+    #expect(target.resumeToken.isEmpty && target.expectedCount == nil)
+    _ = world.told.take()
+    for _ in 0..<2 {
+      world.server.say(.targets(.removed, [2]))
+      world.server.say(.targets(.added, [2]))
+    }
+    try world.server.tell("rooms/b", 2, to: [2], version: 1000)
+    try world.server.tell("rooms/a", 3, to: [2], version: 2000)
+    world.server.say(.targets(.current, [2], resumeToken: Array("t3000".utf8)))
+    world.server.say(.targets(.noChange, []), at: 3000)
+    await world.settle()
+    #expect(world.told.take().last == "2: a3 b2")
+    await world.end()
+  }
+
+  @Test(arguments: [true, false])
+  func `tells what became of a write that was set aside while it was on its way`(
+    isAccepted: Bool
+  ) async throws {
+    let world = try world()
+    try world.set("rooms/a", 1)
+    world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
+    await world.settle()
+    try damage(Spaces.queue)
+    if isAccepted { try world.server.accept(at: 1000) } else { world.server.refuse(.notFound) }
+    await world.settle()
+    let end = isAccepted ? "done" : "dataLoss"
+    #expect(world.told.take().sorted() == ["rooms/a: \(end)", "waited true"])
+    await world.end()
+  }
+
+  @Test func `fails a write that was set aside before it was sent`() async throws {
+    let world = try world()
+    world.engine.setNetwork(false) { _ in }
+    let receipt = try world.set("rooms/a", 1)
+    world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
+    await world.settle()
+    try damage(Spaces.queue)
+    #expect(
+      try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false).isEmpty)
+    await world.settle()
+    #expect(world.told.take().sorted() == ["rooms/a: dataLoss", "waited true"])
+    guard case .failed(let error) = try await receipt.outcome else {
+      Issue.record("The write was not lost.")
+      return
+    }
+    #expect(error.code == .storageDamaged)
+    world.engine.setNetwork(true) { _ in }
+    await world.settle()
+    #expect(world.server.allSent.isEmpty)
+    await world.end()
+  }
+
   @Test func `lists and discards writes of a later version, and waits for none of them`()
     async throws
   {

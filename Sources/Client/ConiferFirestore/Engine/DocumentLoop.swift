@@ -128,6 +128,7 @@ final class DocumentLoop: StepHandler {
 
   /// Goes offline when the storage failed, forgets what nothing needs, and tells the app.
   private func endStep() {
+    mend()
     if let refused = recovery.takeFaults() {
       // The first thing that the storage takes in again shows that it works.
       recovery.failed(trial, isEvent: !refused.isEmpty)
@@ -139,6 +140,14 @@ final class DocumentLoop: StepHandler {
     outbox.callApp()
     let deadlines = [listening.deadline, sending.deadline, recovery.retry, user.deadline]
     alarm.wake(at: deadlines.compactMap { $0 }.min())
+  }
+
+  /// Sees to what the storage lost: the server tells it again, or nobody does.
+  private func mend() {
+    let incidents = store.takeIncidents()
+    guard !incidents.isEmpty else { return }
+    writes.endLost { sending.withdraw($0) }
+    listening.lost()
   }
 
   /// Commits something that tells nothing.

@@ -209,6 +209,14 @@ package struct DocumentListens: Sendable {
     }
   }
 
+  /// The documents with waiting writes that views show.
+  package var pendingPaths: Set<DocumentPath> {
+    listened.values.reduce(into: []) { $0.formUnion($1.view.mutatedKeys) }
+  }
+
+  /// The store lost some of what it had: all that is listened to is asked for anew.
+  package mutating func lost() -> [SyncAction] { actionsOf(watch.lost(matched: matched)) }
+
   /// What the server says of a target can never be stored: its listeners end.
   package mutating func refuse(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
     actionsOf(watch.unlisten(target)) + refused(target, error)

@@ -180,14 +180,30 @@ package struct WatchMachine: Sendable {
     event.isOfPast = isOfPast
     if isOfPast, !isNew { askAnew(&event, matched) }
     stream = .open(aggregator, newest: version)
+    actions += requests(for: event, matched)
+    return actions + [.event(event)]
+  }
+
+  /// Asks for the targets anew of which the client has wrong documents. An event that cannot be stored leaves the token,
+  /// so that the server finds out once more.
+  private mutating func requests(
+    for event: RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>
+  ) -> [WatchAction] {
+    guard case .open = stream else { return [] }
+    var actions: [WatchAction] = []
     for (id, purpose) in event.mismatches.sorted(by: { $0.key < $1.key }) {
       guard let target = targets[id] else { continue }
-      // The client's documents are wrong: all of them are asked for. An event that cannot be stored leaves the token, so
-      // that the server finds out once more.
       actions.append(remove(id))
       actions.append(add(WatchTarget(id, target.target, purpose), matched))
     }
-    return actions + [.event(event)]
+    return actions
+  }
+
+  /// The store lost some of what it had: all targets are asked for anew.
+  package mutating func lost(matched: (TargetID) -> Set<DocumentPath>) -> [WatchAction] {
+    var event = RemoteEvent(version: storedVersion)
+    askAnew(&event, matched)
+    return requests(for: event, matched) + [.event(event)]
   }
 
   /// Has an event ask for all targets anew, as what the client has of them is wrong; documents in limbo are asked for

@@ -115,7 +115,8 @@ extension Listening {
       for id in event.targets.keys.sorted() { noteWholeness(id) }
       return isTold
     } catch {
-      if error.isLasting { return takeParts(of: event, error) }
+      // A query whose record was lost is unknown until the end of the step.
+      if error.isLasting, !store.hasMetDamage() { return takeParts(of: event, error) }
       recovery.report(error, event)
       return false
     }
@@ -143,6 +144,16 @@ extension Listening {
     let queries = listens.queriesByTarget[id] ?? []
     if queries.contains(where: { listens.isSynced($0) }) {
       targets.becameWhole(id, at: events.newest)
+    }
+  }
+
+  /// The store lost some of what the server said: it is asked for anew.
+  func lost() {
+    _ = recovery.attempt { [self] () throws(StoreError) in
+      try targets.forget()
+      // What a write did that is gone is taken back.
+      changed(try store.shown(listens.pendingPaths.sorted()))
+      run(listens.lost())
     }
   }
 

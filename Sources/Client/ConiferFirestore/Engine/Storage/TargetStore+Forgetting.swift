@@ -4,6 +4,25 @@ import ConiferStorage
 
 // What the server said and does not hold any more: it is asked for anew.
 extension TargetStore {
+  /// Forgets what the server said of all that is listened to, as the storage lost some of it, and maybe queries too.
+  ///
+  /// - Throws: when that cannot be stored; it may be called again.
+  func forget() throws(StoreError) {
+    var edits: [StorageEdit] = []
+    for id in all {
+      guard let old = rows[id] else { continue }
+      let known = try find(old.target)?.id
+      let query =
+        if let known { known } else { try save(TrackedQuery(store.sharedLane, old.target)) }
+      if query != old.query { _ = store.setActive(true, query) }
+      let none = TargetRecord()
+      let row = Row(target: old.target, query: query, record: none, stored: none)
+      rows[id] = row
+      edits += [save(row), .documents(store.tree, [.setMatchesVersion(query, nil)])]
+    }
+    try store.commit(edits)
+  }
+
   /// Forgets what the server said as of later times than one, of queries that nobody listens to.
   func forget(after time: ConiferDocument.Timestamp) throws(StoreError) {
     let listened = Set(rows.values.map(\.query))

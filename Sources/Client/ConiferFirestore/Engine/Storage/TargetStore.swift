@@ -10,7 +10,7 @@ final class TargetStore {
   /// A target that is listened to.
   struct Row {
     let target: DocumentTarget
-    let query: QueryID
+    var query: QueryID
     /// What is known.
     var record: TargetRecord
     /// What is stored of it.
@@ -72,7 +72,7 @@ final class TargetStore {
     return number
   }
 
-  private func save(_ query: TrackedQuery) throws(StoreError) -> QueryID {
+  func save(_ query: TrackedQuery) throws(StoreError) -> QueryID {
     guard let id = try store.commit([.saveQuery(query)]).queries.first else {
       throw StoreError(.io, "The store gave a query no number. Check it with conifer verify.")
     }
@@ -211,7 +211,7 @@ final class TargetStore {
   /// The store holds the edits.
   func took(_ changed: [TargetID: Row]) { rows.merge(changed) { $1 } }
 
-  private func save(_ row: Row) -> StorageEdit {
+  func save(_ row: Row) -> StorageEdit {
     .saveQuery(
       TrackedQuery(
         store.sharedLane, row.target, isComplete: row.record.isComplete,

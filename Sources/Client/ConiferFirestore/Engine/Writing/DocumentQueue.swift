@@ -128,8 +128,3 @@ struct DocumentQueue {
     writes.changed(batch ?? .unreadable, in: id.lane)
   }
 }
-
-extension MutationBatch {
-  /// What stands for a batch that a later version queued, or whose content is damaged.
-  fileprivate static let unreadable = MutationBatch(written: .zero, bases: [], mutations: [])
-}
