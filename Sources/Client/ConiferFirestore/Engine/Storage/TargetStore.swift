@@ -98,10 +98,12 @@ final class TargetStore {
     ConiferDocumentSync.StoredQuery, DocumentAnswer
   ) {
     let row = rows[id]
+    // Without a token the server sends all that matches, and does not say what left meanwhile.
+    let resumed = row.flatMap { $0.record.token.isEmpty && $0.record.version == .zero ? nil : $0 }
     let (answer, matched) = try store.read { (view, lane) throws(StoreError) in
       (
         try view.query(lane, query, tracked: row?.query),
-        try row.map { (row) throws(StoreError) in try view.matches(lane.tree, row.query) } ?? []
+        try resumed.map { (row) throws(StoreError) in try view.matches(lane.tree, row.query) } ?? []
       )
     }
     let stored = ConiferDocumentSync.StoredQuery(
