@@ -281,9 +281,10 @@ let package = Package(
       "ConiferFirestore",
       [
         "ConiferFirestore", "ConiferDocumentServer", "ConiferDocumentSync", "ConiferDocument",
-        "ConiferWire", "ConiferEngine", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
-        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "JournalStore",
-        "StorageConformance", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "ConiferWire", "ConiferEngine", "ConiferStorage", "ConiferLeafStore", "ConiferKeyValue",
+        "ConiferTree", "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB",
+        "JournalStore", "StorageConformance", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "ConiferDocumentServer",

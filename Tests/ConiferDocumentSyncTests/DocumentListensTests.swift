@@ -82,6 +82,27 @@ import Testing
     #expect(listens.onlineState == .offline)
   }
 
+  @Test func `do not know whether the server can be reached once nobody listens`() throws {
+    var listens = DocumentListens(F.database)
+    func listen(_ id: ListenerID) throws -> [SyncAction] {
+      listens.listen(id, try Self.query("c"), ListenOptions(), stored: StoredQuery())
+    }
+    _ = try listen(1)
+    _ = listens.streamStarted(at: 0)
+    #expect(Self.told(listens.streamClosed(isFailure: true)) == [1])
+    _ = listens.unlisten(1)
+    #expect(listens.onlineState == .unknown)
+    // Another one waits for the next attempt.
+    #expect(Self.told(try listen(2)).isEmpty)
+    _ = listens.streamStarted(at: 1_000)
+    #expect(Self.told(listens.streamClosed(isFailure: true)) == [2])
+    // Without a network nothing is tried.
+    _ = listens.setEnabled(false)
+    _ = listens.unlisten(2)
+    #expect(listens.onlineState == .offline)
+    #expect(Self.told(try listen(3)) == [3])
+  }
+
   @Test func `tell each listener of an empty query at once that the server told before`() throws {
     var listens = DocumentListens(F.database)
     let query = try Self.query("c")

@@ -113,13 +113,55 @@ private struct Watched {
     var watched = try Watched()
     _ = try watched.snapshot(at: 9)
     #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
+    // The log is told once.
+    let said = watched.say(.targets(.noChange, []), at: 8)
+    #expect(said.isEmpty == false)
     #expect(watched.say(.targets(.noChange, []), at: 8).isEmpty)
     // It counts with the next snapshot.
     #expect(try watched.snapshot(at: 9).documents.count == 1)
     // The store's moment counts on the next stream, too.
     #expect(watched.machine.streamClosed() == [.openStream])
     #expect(watched.open().count == 1)
-    #expect(watched.say(.targets(.noChange, []), at: 8).isEmpty)
+    let later = watched.say(.targets(.noChange, []), at: 8)
+    #expect(!later.contains { if case .event = $0 { true } else { false } })
+  }
+
+  @Test func `is heard of the past when the server knows none of the tokens`() throws {
+    var watched = try Watched()
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 9)
+    _ = watched.machine.streamClosed()
+    _ = watched.open()
+    _ = watched.say(.targets(.added, [2]))
+    _ = watched.say(.targets(.reset, [2]))
+    _ = watched.say(.document(F.document("a"), matching: [2]))
+    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    let event = try watched.snapshot(at: 8)
+    #expect(event.version == F.time(8) && event.targets[2]?.added == F.paths("c/a"))
+    // The next stream begins there.
+    _ = watched.machine.streamClosed()
+    #expect(watched.open().count == 1)
+    _ = watched.say(.targets(.added, [2]))
+    #expect(try watched.snapshot(at: 8).version == F.time(8))
+  }
+
+  @Test func `asks for all anew when the server's time went back by far`() throws {
+    var watched = try Watched("c/a")
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 100_000)
+    let actions = watched.say(.targets(.noChange, []), at: 9)
+    let target = WatchTarget(2, try F.query().target)
+    #expect(actions.contains(.remove(2)) && actions.contains(.add(target)))
+    guard case .event(let event)? = actions.last else {
+      Issue.record("Nobody is told.")
+      return
+    }
+    #expect(event.targets[2] == TargetChange(isCurrent: false, removed: F.paths("c/a")))
+    watched.machine.stored(event)
+    _ = watched.say(.targets(.removed, [2]))
+    _ = watched.say(.targets(.added, [2]))
+    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    #expect(try watched.snapshot(at: 10).targets[2]?.isCurrent == true)
   }
 
   @Test func `counts only what belongs to the listen there is now`() throws {
@@ -142,6 +184,55 @@ private struct Watched {
     #expect(watched.say(.targets(.added, [2])).isEmpty)
     #expect(watched.say(.targets(.current, [2])).isEmpty)
     #expect(try watched.snapshot(at: 3).targets[2]?.isCurrent == true)
+  }
+
+  @Test func `is not heard of documents that are not where a target looks`() throws {
+    let elsewhere = Document(F.path("x/a"), .found(.empty), version: F.time(1))
+    let below = Document(F.path("c/a/d/a"), .found(.empty), version: F.time(1))
+    var watched = try Watched()
+    let group = WatchTarget(4, DocumentQuery(.group("d"), in: F.database).target)
+    _ = watched.listen(group)
+    _ = watched.say(.targets(.added, [4]))
+    let said = watched.say(.document(elsewhere, matching: [2]))
+    #expect(said.isEmpty == false)
+    // The log is told once.
+    #expect(watched.say(.document(elsewhere, matching: [4])).isEmpty)
+    #expect(watched.say(.document(below, matching: [2, 4])).isEmpty)
+    #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
+    let event = try watched.snapshot(at: 2)
+    #expect(event.documents.keys.sorted() == [below.path, F.path("c/a")].sorted())
+    #expect(event.targets[2]?.added == F.paths("c/a") && event.targets[4]?.added == [below.path])
+  }
+
+  @Test func `takes a late refusal of an earlier listen for none of the one there is now`() throws {
+    let error = StatusError(.permissionDenied, "no")
+    let target = WatchTarget(2, try F.query().target)
+    // The server answers the removal of what it refused, or does not.
+    for answersRemoval in [true, false] {
+      var watched = try Watched(isAdded: false)
+      _ = watched.machine.unlisten(2)
+      _ = watched.listen(target)
+      #expect(watched.say(.targets(.rejected(error), [2])).isEmpty)
+      #expect(watched.machine.targets[2] != nil)
+      if answersRemoval { #expect(watched.say(.targets(.removed, [2])).isEmpty) }
+      #expect(watched.say(.targets(.added, [2])).isEmpty)
+      #expect(watched.say(.document(F.document("b"), matching: [2])).isEmpty)
+      #expect(try watched.snapshot(at: 2).targets[2]?.added == F.paths("c/b"))
+      #expect(watched.say(.targets(.rejected(error), [2])) == [.rejected(2, error)])
+    }
+    // The server ended the first listen after it took it, and refuses the second one.
+    var watched = try Watched()
+    _ = watched.machine.unlisten(2)
+    _ = watched.listen(target)
+    #expect(watched.say(.targets(.rejected(error), [2])).isEmpty)
+    #expect(watched.say(.targets(.rejected(error), [2])) == [.rejected(2, error)])
+  }
+
+  @Test func `is idle when all have left before it was open`() throws {
+    var machine = WatchMachine(F.database)
+    _ = machine.listen(WatchTarget(2, try F.query().target)) { _ in [] }
+    #expect(machine.unlisten(2) == [.idle])
+    #expect(machine.streamOpened { _ in [] } == [.idle])
   }
 
   @Test func `is forgotten of a document that came and went`() throws {

@@ -104,6 +104,16 @@ import Testing
     #expect(pipeline.outstanding == [1, 3])
   }
 
+  @Test func `rests when the only batch was given up before the server was greeted`() {
+    var pipeline = WritePipeline()
+    _ = pipeline.queued()
+    _ = pipeline.take(Self.batches(1...1), after: nil, count: 10)
+    let isWithdrawn = pipeline.withdraw(1)
+    #expect(isWithdrawn)
+    _ = pipeline.streamOpened()
+    #expect(pipeline.greeted(token: [1]) == [.keep(token: [1]), .idle])
+  }
+
   @Test(arguments: StatusCode.allCases.filter { $0 != .ok })
   func `drops a batch only when the server would refuse it again`(code: StatusCode) {
     let permanent: Set<StatusCode> = [
@@ -124,8 +134,9 @@ import Testing
     #expect(pipeline.greeted(token: [1]) == Self.send(2...3))
   }
 
-  @Test func `drops nothing before the server was greeted, but the token`() {
-    let error = StatusError(.invalidArgument, "")
+  @Test(arguments: [StatusCode.invalidArgument, .aborted])
+  func `drops nothing before the server was greeted, but the token`(code: StatusCode) {
+    let error = StatusError(code, "")
     var pipeline = Self.sending(2)
     #expect(pipeline.streamClosed(StatusError(.unavailable, "")) == [.openStream])
     // Nobody was greeted, so that no token was refused.

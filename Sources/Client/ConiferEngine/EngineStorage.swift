@@ -93,18 +93,21 @@ package final class EngineStorage {
     logger.error("\(error.message)", metadata: ["code": "\(error.code)"])
   }
 
-  /// Logs what the storage set aside as damaged since the last call.
-  package func reportIncidents() {
+  /// Logs what the storage set aside as damaged since the last call, and gives it.
+  @discardableResult
+  package func reportIncidents() -> [Incident] {
     let known = incidentPosition
-    let new = read { (view, _) throws(StoreError) in
-      (incidents: try view.incidents(after: known), position: try view.incidentPosition())
+    let new = read { (view, _) throws(StoreError) -> ([Incident], IncidentPosition) in
+      let position = try view.incidentPosition()
+      return (position == known ? [] : try view.incidents(after: known), position)
     }
-    guard let new else { return }
-    for incident in new.incidents {
+    guard let (incidents, position) = new else { return [] }
+    for incident in incidents {
       logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
     }
-    incidentCount += new.incidents.count
-    incidentPosition = new.position
+    incidentCount += incidents.count
+    incidentPosition = position
+    return incidents
   }
 }
 

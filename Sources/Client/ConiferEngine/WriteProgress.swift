@@ -80,6 +80,11 @@ extension WriteProgress {
     _ = change(id) { $0.followers.removeAll(where: \.isNobody) }
   }
 
+  /// The writes that are followed.
+  package var followed: [OutboundWriteID] {
+    states.keys.filter { waiting($0)?.followers.isEmpty == false }
+  }
+
   /// How many writes are followed.
   package var followedCount: Int {
     states.values.count {

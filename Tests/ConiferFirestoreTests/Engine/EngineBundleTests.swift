@@ -1,10 +1,11 @@
 import ConiferDocument
 import ConiferDocumentSync
 import ConiferEngine
-import ConiferFirestore
 import ConiferWire
 import TestSupport
 import Testing
+
+@testable import ConiferFirestore
 
 @Suite struct `The engine of documents and bundles` {
   private static let documents = "projects/test/databases/(default)/documents"
@@ -81,6 +82,53 @@ import Testing
     let target = try #require(world.server.targets.values.first)
     #expect(target.resumeToken.isEmpty && target.version.microseconds == 2_000_000)
     #expect(target.expectedCount == 2)
+    await world.end()
+  }
+
+  @Test func `are refused when their times make no sense`() async throws {
+    let world = try EngineWorld()
+    for bytes in [
+      Self.bundle("rooms", "2400-01-01T00:00:03Z", Self.document("rooms/a", 1)),
+      Self.bundle(
+        "rooms", "1970-01-01T00:00:03Z",
+        Self.document("rooms/a", 1, at: "2400-01-01T00:00:03Z")),
+      Self.bundle(
+        "rooms", "1970-01-01T00:00:03Z",
+        Self.document("rooms/a", 1, at: "1970-01-01T00:00:00Z")),
+    ] {
+      await load(world, bytes)
+      #expect(world.told.take().last == "invalidArgument")
+    }
+    await load(
+      world, Self.bundle("rooms", "1970-01-01T00:00:03Z", Self.document("rooms/a", 1)))
+    #expect(world.told.take() == ["0/1", "1/1 done"])
+    await world.end()
+  }
+
+  @Test func `of many documents let others be served meanwhile`() async throws {
+    let world = try EngineWorld { $0.transport = nil }
+    await world.listen(1, try world.query("halls"))
+    _ = world.told.take()
+    let bytes = Self.bundle(
+      "rooms", "1970-01-01T00:00:03Z",
+      [Self.query] + (100..<350).flatMap { Self.document("rooms/r\($0)", 2, queries: ["best"]) })
+    let write = try Mutation.set(
+      DocumentPath("halls/a"), [("n", .value(.integer(1)))], in: EngineWorld.database)
+    // Asked for in one step, so that both wait behind it.
+    world.engine.run { [engine = world.engine, told = world.told] _ in
+      engine.loadBundle(bytes) { result in
+        if case .success(let progress) = result, progress.isDone { told.add("loaded") }
+      }
+      _ = engine.write([write], nil)
+    }
+    await world.settle()
+    #expect(world.told.take() == ["1: a1 cached pending", "loaded"])
+    await world.listen(2, try world.query("rooms"))
+    #expect(world.told.take().first?.split(separator: " ").count == 252)
+    let named = Gathered<DocumentQuery?>()
+    world.engine.namedQuery("best") { result in named.add(try? result.get()) }
+    await world.settle()
+    #expect(named.all.count == 1 && named.all[0] != nil)
     await world.end()
   }
 

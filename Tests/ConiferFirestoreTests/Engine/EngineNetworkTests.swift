@@ -53,6 +53,59 @@ import Testing
     await world.end()
   }
 
+  @Test func `closes a stream that was needed no longer before it was open`() async throws {
+    let world = try EngineWorld()
+    world.engine.listen(1, try world.query("rooms"), ListenOptions()) { _ in }
+    world.engine.unlisten(1)
+    await world.settle()
+    #expect(world.server.hasWatch)
+    world.clock.advance(by: 60_000)
+    await world.settle()
+    #expect(!world.server.hasWatch)
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `hears a server whose time was far ahead and is right again, in later runs too`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    await world.listen(1, try world.query("rooms"))
+    let future: Int64 = 4_000_000_000_000_000
+    try world.server.tell(2, [("rooms/a", 1)], at: future)
+    await world.settle()
+    #expect(world.told.take() == ["1: a1"])
+    try world.server.tell("rooms/a", 2, to: [2], version: 2_000_000)
+    world.server.say(.targets(.noChange, []), at: 2_000_000)
+    await world.settle()
+    #expect(world.told.take() == ["1: a2 cached"])
+    #expect(world.server.targets[2]?.resumeToken == [])
+    world.server.say(.targets(.removed, [2]))
+    try world.server.tell(2, [("rooms/a", 2)], at: 2_000_000)
+    await world.settle()
+    #expect(world.told.take() == ["1: a2"])
+    await world.restart()
+    await world.listen(2, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 3)], at: 3_000_000)
+    await world.settle()
+    #expect(world.told.take() == ["2: a2 cached", "2: a3"])
+    await world.end()
+  }
+
+  @Test func `takes a document back that came from the future`() async throws {
+    let world = try EngineWorld()
+    await world.listen(1, try world.query("rooms"))
+    world.server.say(.targets(.added, [2]))
+    try world.server.tell("rooms/a", 1, to: [2], version: 4_000_000_000_000_000)
+    world.server.say(.targets(.current, [2], resumeToken: [1]))
+    world.server.say(.targets(.noChange, []), at: 1_000_000)
+    try world.server.tell("rooms/a", 2, to: [2], version: 2_000_000)
+    world.server.say(.targets(.noChange, []), at: 2_000_000)
+    await world.settle()
+    #expect(world.told.take() == ["1: a1", "1: a2"])
+    await world.end()
+  }
+
   @Test func `is offline after ten seconds without a word`() async throws {
     let world = try EngineWorld()
     await world.listen(1, try world.query("rooms"))

@@ -181,6 +181,55 @@ import Testing
     await world.end()
   }
 
+  @Test func `waits longer each time that the same event cannot be stored`() async throws {
+    let world = try world()
+    await world.listen(1, try world.query("rooms"))
+    func tell(_ id: String, at micros: Int64) async throws -> Int64? {
+      try world.server.tell(2, [("rooms/\(id)", 1)], at: micros)
+      await world.settle()
+      guard let retry = await world.engine.inspect().retry else { return nil }
+      let delay = retry - world.clock.now
+      world.clock.advance(to: retry)
+      await world.settle()
+      // A stream that failed is opened again later.
+      world.clock.advance(by: 100_000)
+      await world.settle()
+      return delay
+    }
+    faults.refuse(try DocumentPath("rooms/a"), .io)
+    var delays: [Int64?] = []
+    for time: Int64 in 1...3 { delays.append(try await tell("a", at: time * 1000)) }
+    #expect(delays == [1000, 1500, 2250])
+    #expect(try await tell("b", at: 4000) == nil)
+    #expect(try await tell("a", at: 5000) == 1000)
+    await world.end()
+  }
+
+  @Test(arguments: [StoreError.Code.tooLarge, .invalid])
+  func `ends the listeners of what can never be stored, and none else`(
+    code: StoreError.Code
+  ) async throws {
+    let world = try world()
+    await world.listen(1, try world.query("rooms"))
+    await world.listen(2, try world.query("halls"))
+    try world.set("yards/a", 1)
+    await world.settle()
+    faults.refuse(try DocumentPath("rooms/a"), code)
+    for id: TargetID in [2, 4] { world.server.say(.targets(.added, [id])) }
+    try world.server.tell("rooms/a", 1, to: [2], version: 1000)
+    try world.server.tell("halls/a", 1, to: [4], version: 1000)
+    world.server.say(.targets(.current, [2, 4], resumeToken: [1]))
+    world.server.say(.targets(.noChange, []), at: 1000)
+    await world.settle()
+    #expect(world.told.take() == ["1: internal", "2: a1"])
+    #expect(world.server.hasWatch && world.server.targets.keys.sorted() == [4])
+    #expect(world.server.sent.count == 1)
+    try world.server.accept(at: 2000)
+    await world.settle()
+    #expect(world.told.take() == ["yards/a: done"])
+    await world.end()
+  }
+
   @Test(arguments: EngineStore.allCases)
   func `asks again whether documents are gone when their leaving could not be stored`(
     store: EngineStore

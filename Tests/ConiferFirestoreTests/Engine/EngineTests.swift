@@ -64,6 +64,25 @@ import Testing
   }
 
   @Test(arguments: EngineStore.durable)
+  func `asks about matches that it has without a token and that the server does not name`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    await world.listen(1, try world.query("rooms"))
+    world.server.say(.targets(.added, [2]))
+    for id in ["a", "b"] { try world.server.tell("rooms/\(id)", 1, to: [2], version: 1000) }
+    world.server.say(.targets(.noChange, []), at: 1000)
+    await world.restart()
+    _ = world.told.take()
+    await world.listen(2, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1)], at: 2000)
+    await world.settle()
+    #expect(world.told.take() == ["2: a1 b1 cached"])
+    #expect(await world.engine.inspect().activeLimbo.keys.map(\.id) == ["b"])
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.durable)
   func `greets the server as the last stream did, in later runs too, so that nothing is made twice`(
     store: EngineStore
   ) async throws {

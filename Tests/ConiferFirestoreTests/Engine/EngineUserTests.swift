@@ -75,6 +75,22 @@ import Testing
     await world.end()
   }
 
+  @Test func `replaces a token that the server takes no longer without anybody's noticing`()
+    async throws
+  {
+    let world = try EngineWorld(usesTokens: true)
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    await world.settle()
+    world.clock.advance(by: 3_600_000)
+    await world.settle()
+    world.server.breakWatch(.unauthenticated)
+    await world.settle()
+    #expect(try #require(world.signIn).forcedCount == 1)
+    #expect(world.server.hasWatch && world.told.take() == ["1: a1"])
+    await world.end()
+  }
+
   /// Ann signed in, and then the app was started anew; the provider does not say who it is.
   private func restarted(
     _ store: EngineStore, _ answer: EngineSignIn.Answer

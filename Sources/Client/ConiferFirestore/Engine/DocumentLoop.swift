@@ -51,7 +51,7 @@ final class DocumentLoop: StepHandler {
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)
     queue = DocumentQueue(store: store, writes: writes, sending: sending)
-    bundles = Bundles(store: store, listening: listening, outbox: outbox)
+    bundles = Bundles(store: store, listening: listening, outbox: outbox, post: post)
     let kept = KeptQueries(store, listening, setup.logger)
     change = UserChange(
       store: store, user: user, listening: listening, writes: writes, sending: sending, kept: kept,
@@ -130,9 +130,10 @@ final class DocumentLoop: StepHandler {
 
   /// Goes offline when the storage failed, forgets what nothing needs, and tells the app.
   private func endStep() {
+    mend()
     if let refused = recovery.takeFaults() {
       // The first thing that the storage takes in again shows that it works.
-      recovery.failed(trial)
+      recovery.failed(trial, isEvent: !refused.isEmpty)
       network.update()
       for event in refused { listening.notStored(event) }
     }
@@ -147,6 +148,14 @@ final class DocumentLoop: StepHandler {
     let stream = min(listening.deadline ?? .max, sending.deadline ?? .max)
     let first = min(stream, recovery.retry ?? .max, user.deadline ?? .max)
     return first == .max ? nil : first
+  }
+
+  /// Sees to what the storage lost: the server tells it again, or nobody does.
+  private func mend() {
+    let incidents = store.takeIncidents()
+    guard !incidents.isEmpty else { return }
+    writes.endLost { sending.withdraw($0) }
+    listening.lost()
   }
 
   /// Commits something that tells nothing.

@@ -41,7 +41,8 @@ public struct PendingWriteBatch: Sendable, Identifiable {
 
   /// The id, the same as the receipt gives.
   public let id: WriteReceipt.ID
-  /// What they do, in order.
+  /// What they do, in order; empty when this version cannot read what a later one wrote: that is not sent, and may be
+  /// discarded.
   public let changes: [Change]
   /// Where they stand.
   public let state: State

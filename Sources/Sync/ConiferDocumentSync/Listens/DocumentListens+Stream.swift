@@ -46,7 +46,7 @@ extension DocumentListens {
     return actions + actionsOf(watch.received(change, version: version, matched: matched))
   }
 
-  private mutating func announce(_ change: OnlineTracker.Change?) -> [SyncAction] {
+  mutating func announce(_ change: OnlineTracker.Change?) -> [SyncAction] {
     guard let change else { return [] }
     var actions: [SyncAction] = change.isWarning ? [.warnOffline] : []
     let inOrder = sources.inOrder
@@ -80,6 +80,7 @@ extension DocumentListens {
       case .remove(let target): return [.remove(target)]
       case .event(let event): return [.store(event)]
       case .rejected(let target, let error): return refused(target, error)
+      case .log(let fault): return [.log(fault)]
       }
     }
   }
@@ -93,7 +94,7 @@ extension DocumentListens {
     }
   }
 
-  private mutating func refused(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
+  mutating func refused(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
     if let event = limbo.refusal(of: target) { return [.store(event)] }
     var actions: [SyncAction] = []
     for number in viewsByTarget[target] ?? [] {

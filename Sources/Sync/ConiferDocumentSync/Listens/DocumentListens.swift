@@ -158,7 +158,7 @@ package struct DocumentListens: Sendable {
     }
     if !isWatched { actions += actionsOf(watch.unlisten(target)) }
     if listened[number]?.listeners.isEmpty == true { actions += end(number) }
-    return actions
+    return watch.isBlind ? actions + announce(online.set(.unknown)) : actions
   }
 
   /// A view ends, and its target with the last one.
@@ -220,6 +220,19 @@ package struct DocumentListens: Sendable {
       guard let target = limbo.activeTargets[path], targets[target] == nil else { return [] }
       return actionsOf(watch.listen(limbo.request(path, target), matched: matched))
     }
+  }
+
+  /// The documents with waiting writes that views show.
+  package var pendingPaths: Set<DocumentPath> {
+    listened.values.reduce(into: []) { $0.formUnion($1.view.mutatedKeys) }
+  }
+
+  /// The store lost some of what it had: all that is listened to is asked for anew.
+  package mutating func lost() -> [SyncAction] { actionsOf(watch.lost(matched: matched)) }
+
+  /// What the server says of a target can never be stored: its listeners end.
+  package mutating func refuse(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
+    actionsOf(watch.unlisten(target)) + refused(target, error)
   }
 
   private mutating func take(_ documents: [Document], _ event: RemoteEvent?) -> [SyncAction] {

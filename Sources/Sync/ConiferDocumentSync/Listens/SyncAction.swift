@@ -60,4 +60,6 @@ package enum SyncAction: Sendable {
   case fail(ListenerID, StatusError)
   /// The app's log is to be told that the server cannot be reached.
   case warnOffline
+  /// The app's log is to be told of something that the server said and that is passed over.
+  case log(WatchFault)
 }

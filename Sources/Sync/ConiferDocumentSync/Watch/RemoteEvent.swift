@@ -5,6 +5,8 @@ package import ConiferWire
 package struct RemoteEvent: Sendable, Hashable {
   /// The moment; zero of what is not a snapshot of the server's.
   package var version: Timestamp
+  /// Whether the server's time went back to it: what was known as of later times is void.
+  package var isOfPast = false
   /// What changed for targets.
   package var targets: [TargetID: TargetChange] = [:]
   /// The targets that are asked for anew, since the client had other documents than the server.
@@ -13,4 +15,25 @@ package struct RemoteEvent: Sendable, Hashable {
   package var documents: [DocumentPath: Document] = [:]
   /// Those of them that only limbo asked for.
   package var resolvedLimbo: Set<DocumentPath> = []
+}
+
+extension RemoteEvent {
+  /// What the event says of each target alone, in their order, and at last of the documents that are no target's.
+  package var parts: [RemoteEvent] {
+    var others = self
+    var parts: [RemoteEvent] = []
+    for (id, change) in targets.sorted(by: { $0.key < $1.key }) {
+      var part = self
+      part.targets = [id: change]
+      part.mismatches = mismatches.filter { $0.key == id }
+      let paths = change.added.union(change.modified).union(change.removed)
+      part.documents = documents.filter { paths.contains($0.key) }
+      part.resolvedLimbo = resolvedLimbo.intersection(paths)
+      parts.append(part)
+      for path in paths { others.documents[path] = nil }
+      others.resolvedLimbo.subtract(paths)
+    }
+    (others.targets, others.mismatches) = ([:], [:])
+    return others.documents.isEmpty ? parts : parts + [others]
+  }
 }

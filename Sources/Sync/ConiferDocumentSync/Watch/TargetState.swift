@@ -7,9 +7,13 @@ struct TargetState: Sendable {
     case added, modified, removed
   }
 
-  /// How many requests to add or remove the target have no answer: what comes before it was meant for
-  /// an earlier listen.
-  private(set) var pendingAnswers = 0
+  /// What the server is asked of a target.
+  enum Request: Sendable {
+    case add, remove
+  }
+
+  /// The requests that have no answer, in order: what comes before it was meant for an earlier listen.
+  private var requests: [Request] = []
   private var changes: [DocumentPath: Change] = [:]
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
@@ -23,12 +27,24 @@ struct TargetState: Sendable {
     return state
   }
 
-  var isPending: Bool { pendingAnswers > 0 }
+  var isPending: Bool { !requests.isEmpty }
 
-  mutating func requestSent() { pendingAnswers += 1 }
+  mutating func sent(_ request: Request) { requests.append(request) }
 
-  /// The server answered a request; one more than there were requests changes nothing.
-  mutating func requestAnswered() { pendingAnswers = max(0, pendingAnswers - 1) }
+  /// The server answered the oldest request of a kind, and so those before it; an answer to none changes nothing.
+  mutating func answered(_ request: Request) {
+    if let index = requests.firstIndex(of: request) { requests.removeSubrange(...index) }
+  }
+
+  /// The server refused the target, or ended it.
+  ///
+  /// - Returns: whether that is of the newest listen. An earlier one needs no answer to its removal any more; one that
+  ///   comes all the same is passed over, as no removal waits for it.
+  mutating func refused() -> Bool {
+    guard requests.contains(.remove) else { return true }
+    answered(.remove)
+    return false
+  }
 
   mutating func take(token: [UInt8]) {
     guard !token.isEmpty else { return }

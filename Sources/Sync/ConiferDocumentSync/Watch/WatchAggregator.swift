@@ -22,18 +22,53 @@ struct WatchAggregator: Sendable {
   private var states: [TargetID: TargetState] = [:]
   private var said: [DocumentPath: Said] = [:]
   private var mismatches: [TargetID: TargetPurpose] = [:]
+  /// What was passed over since `takeFaults`.
+  private var faults: [WatchFault] = []
+  /// The kinds of these that the log was told of.
+  private var faultKinds: Set<Int> = []
+  /// The targets that were asked for from where they were, and are not reset.
+  private var resumed: Set<TargetID> = []
+  /// Whether the server began a target anew and has told no snapshot since the stream was opened.
+  private var hasResetAtFirst = false
+  private var isFirst = true
 
   init(_ database: DatabaseID) { self.database = database }
 
   /// A target is being added or removed.
-  mutating func requestSent(_ id: TargetID) { states[id, default: TargetState()].requestSent() }
+  mutating func sent(_ request: TargetState.Request, _ id: TargetID) {
+    states[id, default: TargetState()].sent(request)
+  }
 
-  /// A target was refused: nothing that was said of it counts.
-  mutating func remove(_ id: TargetID) { states[id] = nil }
+  /// A target was refused.
+  ///
+  /// - Returns: whether it is the listen that there is now: nothing that was said of it counts.
+  mutating func refuse(_ id: TargetID) -> Bool {
+    let isNewest = states[id]?.refused() ?? true
+    if isNewest || states[id]?.isPending == false { states[id] = nil }
+    return isNewest
+  }
 
   /// Whether what is said of a target is meant for the listen that there is now.
   private func isActive(_ id: TargetID, _ targets: [TargetID: WatchTarget]) -> Bool {
     targets[id] != nil && states[id]?.isPending != true
+  }
+
+  /// A target is asked for from where it was.
+  mutating func resume(_ id: TargetID) { resumed.insert(id) }
+
+  /// Whether the server began all targets anew that were asked for from where they were: it knows nothing of what it
+  /// said before, or is another one.
+  var isOfNewServer: Bool { isFirst && hasResetAtFirst && resumed.isEmpty }
+
+  /// Passes something over.
+  mutating func pass(_ fault: WatchFault) {
+    if faultKinds.insert(fault.kind).inserted { faults.append(fault) }
+  }
+
+  /// Takes what was passed over.
+  mutating func takeFaults() -> [WatchFault] {
+    defer { faults = [] }
+    return faults
   }
 
   // MARK: What is said
@@ -65,18 +100,21 @@ struct WatchAggregator: Sendable {
     switch event {
     case .noChange: guard isActive(id, targets) else { return }
     case .added:
-      states[id, default: TargetState()].requestAnswered()
+      states[id, default: TargetState()].answered(.add)
       // What came before belongs to an earlier listen: that it was current, too.
       if states[id]?.isPending == false { states[id] = .added }
-    case .removed, .rejected:
-      states[id]?.requestAnswered()
+    case .removed:
+      states[id]?.answered(.remove)
       if states[id]?.isPending == false { states[id] = nil }
       return
+    case .rejected: return
     case .current:
       guard isActive(id, targets) else { return }
       states[id, default: TargetState()].becomeCurrent()
     case .reset:
       guard isActive(id, targets) else { return }
+      if isFirst { hasResetAtFirst = true }
+      resumed.remove(id)
       reset(id, targets, matched)
     }
     states[id, default: TargetState()].take(token: token)
@@ -87,6 +125,10 @@ struct WatchAggregator: Sendable {
   ) {
     guard isActive(id, targets) else { return }
     let path = document.path
+    // The store refuses one that is not where the target looks, and with it all that was said.
+    guard targets[id]?.target.source.holds(path) == true else {
+      return pass(.misplaced(path, id))
+    }
     states[id, default: TargetState()]
       .note(matched(id).contains(path) ? .modified : .added, of: path)
     note(document, path, id)
@@ -151,6 +193,7 @@ struct WatchAggregator: Sendable {
   mutating func event(
     at version: Timestamp, _ targets: [TargetID: WatchTarget], _ matched: Matched
   ) -> RemoteEvent {
+    isFirst = false
     var event = RemoteEvent(version: version, mismatches: mismatches)
     for id in Array(states.keys) where isActive(id, targets) {
       // Of a single document that does not exist the server says nothing but that it said all.
@@ -191,6 +234,14 @@ private struct TargetIDs: Sendable {
 
   func allSatisfy(_ body: (TargetID) -> Bool) -> Bool {
     (first.map(body) ?? true) && others.allSatisfy(body)
+  }
+}
+
+extension DocumentQuery.Source {
+  /// Whether a document is where it looks.
+  fileprivate func holds(_ path: DocumentPath) -> Bool {
+    self == .collection(path.collection) || self == .group(path.collection.id)
+      || self == .document(path)
   }
 }
 

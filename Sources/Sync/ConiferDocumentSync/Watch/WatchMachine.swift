@@ -15,6 +15,8 @@ package enum WatchAction: Sendable, Hashable {
   case event(RemoteEvent)
   /// The server refused a target, or ended it.
   case rejected(TargetID, StatusError)
+  /// The log is to be told of something that is passed over.
+  case log(WatchFault)
 }
 
 /// What the server is asked for, and what it says until that is consistent.
@@ -73,6 +75,12 @@ package struct WatchMachine: Sendable {
     return actions
   }
 
+  /// Whether nothing can tell if the server can be reached: nothing is listened to, and no stream is open.
+  package var isBlind: Bool {
+    guard isEnabled, targets.isEmpty else { return false }
+    return if case .open = stream { false } else { true }
+  }
+
   private var isStreamWanted: Bool { if case .closed = stream { false } else { true } }
 
   private mutating func openIfNeeded() -> [WatchAction] {
@@ -84,23 +92,28 @@ package struct WatchMachine: Sendable {
   private mutating func add(
     _ target: WatchTarget, _ matched: (TargetID) -> Set<DocumentPath>
   ) -> WatchAction {
-    noteRequest(target.id)
+    note(.add, target.id)
     var target = target
     if !target.resumeToken.isEmpty || target.version > .zero {
       target.expectedCount = matched(target.id).count
+      change { $0.resume(target.id) }
     }
     return .add(target)
   }
 
   private mutating func remove(_ id: TargetID) -> WatchAction {
-    noteRequest(id)
+    note(.remove, id)
     return .remove(id)
   }
 
-  private mutating func noteRequest(_ id: TargetID) {
+  private mutating func note(_ request: TargetState.Request, _ id: TargetID) {
+    change { $0.sent(request, id) }
+  }
+
+  private mutating func change(_ body: (inout WatchAggregator) -> Void) {
     guard case .open(var aggregator, let newest) = stream else { return }
     stream = .closed
-    aggregator.requestSent(id)
+    body(&aggregator)
     stream = .open(aggregator, newest: newest)
   }
 
@@ -114,13 +127,14 @@ package struct WatchMachine: Sendable {
     return []
   }
 
-  /// The stream is open: all targets are asked for.
+  /// The stream is open: all targets are asked for. All may have left meanwhile.
   package mutating func streamOpened(
     matched: (TargetID) -> Set<DocumentPath>
   ) -> [WatchAction] {
     guard case .opening = stream else { return [] }
     stream = .open(WatchAggregator(database), newest: storedVersion)
-    return targets.values.sorted { $0.id < $1.id }.map { add($0, matched) }
+    let requests = targets.values.sorted { $0.id < $1.id }.map { add($0, matched) }
+    return requests.isEmpty ? [.idle] : requests
   }
 
   /// The stream broke, could not be opened, or was closed since it was idle; it is opened again
@@ -143,33 +157,67 @@ package struct WatchMachine: Sendable {
     // Taken out meanwhile, so that it has one owner and is changed without being copied.
     stream = .closed
     if case .targets(.rejected(let error), let ids, _) = change {
-      let known = ids.filter { targets.removeValue(forKey: $0) != nil }
-      for id in known { aggregator.remove(id) }
+      let refused = ids.filter {
+        aggregator.refuse($0) && targets.removeValue(forKey: $0) != nil
+      }
       stream = .open(aggregator, newest: newest)
-      return known.map { .rejected($0, error) }
+      return refused.map { .rejected($0, error) }
     }
     aggregator.take(change, targets, matched)
-    // Snapshots of the past say nothing that is still so.
-    guard let version, version >= newest else {
-      stream = .open(aggregator, newest: newest)
-      return []
+    // Snapshots of the past say nothing that is still so, unless it is the time that was wrong, or is another server's.
+    let isNew = aggregator.isOfNewServer
+    let isOfPast = version.map { $0 < newest && (isNew || newest.isFarAhead(of: $0)) } ?? false
+    if let version, version < newest {
+      aggregator.pass(
+        isOfPast ? .wentBack(version, newest: newest) : .past(version, newest: newest))
     }
-    let event = aggregator.event(at: version, targets, matched)
+    var actions = aggregator.takeFaults().map(WatchAction.log)
+    guard let version, version >= newest || isOfPast else {
+      stream = .open(aggregator, newest: newest)
+      return actions
+    }
+    var event = aggregator.event(at: version, targets, matched)
+    event.isOfPast = isOfPast
+    if isOfPast, !isNew { askAnew(&event, matched) }
     stream = .open(aggregator, newest: version)
+    actions += requests(for: event, matched)
+    return actions + [.event(event)]
+  }
+
+  /// Asks for the targets anew of which the client has wrong documents. An event that cannot be stored leaves the token,
+  /// so that the server finds out once more.
+  private mutating func requests(
+    for event: RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>
+  ) -> [WatchAction] {
+    guard case .open = stream else { return [] }
     var actions: [WatchAction] = []
     for (id, purpose) in event.mismatches.sorted(by: { $0.key < $1.key }) {
       guard let target = targets[id] else { continue }
-      // The client's documents are wrong: all of them are asked for. An event that cannot be stored leaves the token, so
-      // that the server finds out once more.
       actions.append(remove(id))
       actions.append(add(WatchTarget(id, target.target, purpose), matched))
     }
-    return actions + [.event(event)]
+    return actions
+  }
+
+  /// The store lost some of what it had: all targets are asked for anew.
+  package mutating func lost(matched: (TargetID) -> Set<DocumentPath>) -> [WatchAction] {
+    var event = RemoteEvent(version: storedVersion)
+    askAnew(&event, matched)
+    return requests(for: event, matched) + [.event(event)]
+  }
+
+  /// Has an event ask for all targets anew, as what the client has of them is wrong; documents in limbo are asked for
+  /// whole each time.
+  private func askAnew(_ event: inout RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>) {
+    for target in targets.values where target.purpose != .limboResolution {
+      event.targets[target.id] = TargetChange(isCurrent: false, removed: matched(target.id))
+      event.mismatches[target.id] = .listen
+    }
   }
 
   /// The store has taken in an event.
   package mutating func stored(_ event: RemoteEvent) {
-    storedVersion = max(storedVersion, event.version)
+    storedVersion = event.isOfPast ? event.version : max(storedVersion, event.version)
     for id in event.mismatches.keys {
       targets[id]?.resumeToken = []
       targets[id]?.version = .zero

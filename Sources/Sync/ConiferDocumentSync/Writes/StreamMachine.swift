@@ -19,14 +19,12 @@ package struct StreamMachine: Sendable {
     /// The next attempt waits for its time.
     case waiting(until: Milliseconds)
     case opening
-    /// It was opened at a time, and has been idle since another one, if it is.
-    case open(since: Milliseconds, idleSince: Milliseconds?)
+    /// It has been idle since a time, if it is.
+    case open(idleSince: Milliseconds?)
   }
 
   /// How long an idle stream stays open.
   package static let idleTime: Milliseconds = 60_000
-  /// How long a stream must have been open for its token to count as good.
-  package static let healthyTime: Milliseconds = 10_000
 
   private var state = State.closed
   private var backoff = StreamBackoff()
@@ -40,9 +38,9 @@ package struct StreamMachine: Sendable {
   /// When `tick` is to be called.
   package var deadline: Milliseconds? {
     switch state {
-    case .closed, .opening, .open(_, idleSince: nil): nil
+    case .closed, .opening, .open(idleSince: nil): nil
     case .waiting(let until): until
-    case .open(_, let idleSince?): idleSince + Self.idleTime
+    case .open(let idleSince?): idleSince + Self.idleTime
     }
   }
 
@@ -66,9 +64,9 @@ package struct StreamMachine: Sendable {
   }
 
   /// The stream is open.
-  package mutating func opened(at now: Milliseconds) {
+  package mutating func opened() {
     guard case .opening = state else { return }
-    state = .open(since: now, idleSince: nil)
+    state = .open(idleSince: nil)
   }
 
   /// The server said something that shows that all is well: the next attempt comes at once.
@@ -76,25 +74,24 @@ package struct StreamMachine: Sendable {
 
   /// Nothing is to be sent any more.
   package mutating func idle(at now: Milliseconds) {
-    guard case .open(let since, nil) = state else { return }
-    state = .open(since: since, idleSince: now)
+    guard case .open(idleSince: nil) = state else { return }
+    state = .open(idleSince: now)
   }
 
   /// Something is sent.
   package mutating func used() {
-    guard case .open(let since, _) = state else { return }
-    state = .open(since: since, idleSince: nil)
+    guard case .open = state else { return }
+    state = .open(idleSince: nil)
   }
 
   /// The stream could not be opened, or broke.
-  package mutating func failed(_ error: StatusError, at now: Milliseconds) -> [Action] {
-    let since: Milliseconds? = if case .open(let since, _) = state { since } else { nil }
+  package mutating func failed(_ error: StatusError) -> [Action] {
     state = .closed
     switch error.code {
     case .resourceExhausted: backoff.jumpToLongest()
-    case .unauthenticated where since.map { now - $0 < Self.healthyTime } ?? true:
-      // A token that was good for a while has merely expired, and is replaced anyway.
-      return [.invalidateToken]
+    // Also of a token that was good for long: nobody but the server may know when it expires, and a second failure in a
+    // row would count as being offline.
+    case .unauthenticated: return [.invalidateToken]
     default: break
     }
     return []

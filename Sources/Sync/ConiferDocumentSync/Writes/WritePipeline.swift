@@ -191,13 +191,14 @@ package struct WritePipeline: Sendable {
     return [.greet(token: token)]
   }
 
-  /// The server answered the greeting: all that waits is sent.
+  /// The server answered the greeting: all that waits is sent. All may have been withdrawn meanwhile.
   package mutating func greeted(token: [UInt8]) -> [WriteAction] {
     guard case .greeting = stream else { return [] }
     stream = .ready
     let isNew = token != self.token
     self.token = token
-    return (isNew ? [.keep(token: token)] : []) + entries.map(send)
+    return (isNew ? [.keep(token: token)] : [])
+      + (entries.isEmpty ? fill() : entries.map(send))
   }
 
   /// The server accepted the oldest batch that was sent.
@@ -217,17 +218,15 @@ package struct WritePipeline: Sendable {
     let before = stream
     stream = .closed
     var actions: [WriteAction] = []
-    if let error, error.code.isPermanentForWrites {
-      switch before {
-      case .ready where !entries.isEmpty:
-        let first = entries.removeFirst()
-        actions = [.inhibitBackoff, .refused(first.id, error)]
-      case .greeting:
-        // No batch was sent, so none was refused: the greeting was, with its token.
-        if !token.isEmpty { actions = [.keep(token: [])] }
-        token = []
-      case .closed, .opening, .ready: break
-      }
+    switch before {
+    case .ready where error?.code.isPermanentForWrites == true && !entries.isEmpty:
+      let first = entries.removeFirst()
+      if let error { actions = [.inhibitBackoff, .refused(first.id, error)] }
+    case .greeting where error?.code.isPermanent == true:
+      // No batch was sent, so none was refused: the greeting was, with its token.
+      if !token.isEmpty { actions = [.keep(token: [])] }
+      token = []
+    case .closed, .opening, .greeting, .ready: break
     }
     // Nothing is on its way any more.
     if mustRewind { rewind() }

@@ -9,6 +9,8 @@ final class StorageFaults: Sendable {
     var refused: Set<StorageUse> = []
     /// A use that is refused once, and how many times it is not before.
     var once: (use: StorageUse, uses: Int)?
+    /// A document that is never stored, and why.
+    var document: (path: DocumentPath, code: StoreError.Code)?
     /// Whether the process is over whose engine still ends: it stores nothing any more.
     var isOver = false
     /// The lane that was used last.
@@ -26,6 +28,11 @@ final class StorageFaults: Sendable {
   /// One use fails, and no later one.
   func failOnce(_ use: StorageUse, after uses: Int = 0) {
     state.withLock { $0.once = (use, uses) }
+  }
+
+  /// A document is refused from now on.
+  func refuse(_ path: DocumentPath, _ code: StoreError.Code) {
+    state.withLock { $0.document = (path, code) }
   }
 
   /// The process that uses the store is over, or the next one begins.
@@ -67,7 +74,9 @@ final class StorageFaults: Sendable {
       case .saveQuery(let query):
         try check(try isTracked(query) ? .knownQuery(inEvent: isEvent) : .newQuery)
       case .removeQuery: try check(.endOfQuery)
-      case .documents: try check(.documents)
+      case .documents(_, let edits):
+        try check(.documents)
+        try check(edits)
       case .enqueue(let lane, _):
         try check(lane)
         try check(.enqueue)
@@ -80,6 +89,13 @@ final class StorageFaults: Sendable {
       case .setMetadata: try check(.metadata)
       default: break
       }
+    }
+  }
+
+  private func check(_ edits: [DocumentEdit]) throws(StoreError) {
+    guard let refused = state.withLock({ $0.document }) else { return }
+    for case .put(let document) in edits where document.path == refused.path {
+      throw StoreError(refused.code, "The test has the store refuse \(document.path).")
     }
   }
 

@@ -11,6 +11,7 @@ struct BundleContent {
   private(set) var queries: [BundleElement.NamedQuery] = []
   private var reader: BundleReader
   private let database: DatabaseID
+  private let latest: ConiferDocument.Timestamp
   /// Where the elements behind the first one begin.
   private let start: Int
   /// What the next document is.
@@ -19,9 +20,14 @@ struct BundleContent {
 
   /// Begins to read a bundle.
   ///
+  /// - Parameter latest: the latest time that the bundle may be of: what is later would not be replaced by what the
+  ///   server says.
   /// - Throws: `invalidArgument` when the bytes begin as no bundle does.
-  init(of bytes: [UInt8], in database: DatabaseID) throws(StatusError) {
+  init(
+    of bytes: [UInt8], in database: DatabaseID, before latest: ConiferDocument.Timestamp
+  ) throws(StatusError) {
     self.database = database
+    self.latest = latest
     reader = BundleReader(bytes)
     guard case .metadata(let metadata)? = try reader.next() else {
       throw StatusError(
@@ -29,6 +35,7 @@ struct BundleContent {
     }
     self.metadata = metadata
     start = reader.position
+    try check(metadata.createTime)
   }
 
   /// Reads on, up to behind the next document.
@@ -42,9 +49,11 @@ struct BundleContent {
         throw StatusError(.invalidArgument, "A bundle has one metadata element, at its beginning.")
       case .namedQuery(let query):
         try check(query.query.database)
+        try check(query.readTime)
         queries.append(query)
       case .documentMetadata(let document):
         try check(document.name.database)
+        try check(document.readTime)
         for name in document.queries { matches[name, default: []].insert(document.name.path) }
         next = document
         guard !document.exists else { continue }
@@ -55,6 +64,11 @@ struct BundleContent {
         guard let next, next.exists, next.name == name else {
           throw StatusError(
             .invalidArgument, "The bundle's document \(name.path) has no metadata before it.")
+        }
+        guard updateTime <= next.readTime else {
+          throw StatusError(
+            .invalidArgument,
+            "The bundle's document \(name.path) was changed at \(updateTime), after it was read.")
         }
         return add(
           Document(name.path, .found(fields), version: updateTime, readTime: next.readTime))
@@ -73,6 +87,14 @@ struct BundleContent {
     next = nil
     documentCount += 1
     return metadata.progress(documentCount, reader.position - start)
+  }
+
+  private func check(_ time: ConiferDocument.Timestamp) throws(StatusError) {
+    guard time <= latest else {
+      throw StatusError(
+        .invalidArgument,
+        "The bundle is of \(time), far ahead of the device's clock. Set the clock right.")
+    }
   }
 
   private func check(_ database: DatabaseID) throws(StatusError) {

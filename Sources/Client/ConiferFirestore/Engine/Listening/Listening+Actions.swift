@@ -38,6 +38,8 @@ extension Listening {
         tell(id, .failure(FirestoreError(error)))
       case .warnOffline:
         setup.logger.warning("the server cannot be reached; the cache is used until it can be")
+      case .log(let fault):
+        setup.logger.warning("what the server said is passed over", metadata: ["cause": "\(fault)"])
       }
     }
     return isTold
@@ -107,13 +109,33 @@ extension Listening {
   private func take(_ event: RemoteEvent) -> Bool {
     do throws(StoreError) {
       let documents = try events.take(event)
+      if !event.documents.isEmpty { recovery.tookDocuments() }
       let isTold = carryOut(listens.stored(event, documents))
       for id in event.targets.keys.sorted() { noteWholeness(id) }
       return isTold
     } catch {
+      // A query whose record was lost is unknown until the end of the step.
+      if error.isLasting, !store.hasMetDamage() { return takeParts(of: event, error) }
       recovery.report(error, event)
       return false
     }
+  }
+
+  /// Stores what can be stored of an event that the store refuses for good; the listeners of what cannot be end.
+  private func takeParts(of event: RemoteEvent, _ error: StoreError) -> Bool {
+    let parts = event.parts
+    guard parts.count > 1 else {
+      store.log("what the server said cannot be kept", error)
+      guard let target = event.targets.keys.first else { return false }
+      return carryOut(
+        listens.refuse(
+          target,
+          StatusError(
+            .internal, "The server sent what this client cannot keep: \(error.message)")))
+    }
+    var isTold = false
+    for part in parts where take(part) { isTold = true }
+    return isTold
   }
 
   /// Notes that the matches of a target are whole, if its queries show all that the server says they give.
@@ -121,6 +143,21 @@ extension Listening {
     if listens.isSynced(target: id) { targets.becameWhole(id, at: events.newest) }
   }
 
+  /// The store lost some of what the server said: it is asked for anew.
+  func lost() {
+    _ = recovery.attempt { [self] () throws(StoreError) in
+      try targets.forget()
+      // What a write did that is gone is taken back.
+      changed(try store.shown(listens.pendingPaths.sorted()))
+      run(listens.lost())
+    }
+  }
+
   /// An event could not be stored.
   func notStored(_ event: RemoteEvent) { run(listens.notStored(event)) }
+}
+
+extension StoreError {
+  /// Whether the same would be refused again, however often it is tried.
+  fileprivate var isLasting: Bool { code == .invalid || code == .tooLarge }
 }

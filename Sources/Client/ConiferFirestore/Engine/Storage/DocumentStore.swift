@@ -14,6 +14,9 @@ final class DocumentStore {
   private let outbox: Outbox
   private let logger: Logger
   private var backend: (any DocumentBackend)?
+  /// Whether it was used since `takeIncidents`, and so may have met damage.
+  private var isUsed = false
+  private var incidents: [Incident] = []
 
   init(_ setup: FirestoreConfiguration, _ engine: EngineStorage, _ outbox: Outbox) {
     self.engine = engine
@@ -51,6 +54,7 @@ final class DocumentStore {
   func read<R>(
     _ body: (any DocumentView, Lane) throws(StoreError) -> R
   ) throws(StoreError) -> R {
+    isUsed = true
     guard let backend, let lane else {
       throw StoreError(.closed, "The database has no open storage. Open the database again.")
     }
@@ -60,7 +64,22 @@ final class DocumentStore {
   /// Applies edits at once, so that they survive the process as far as the storage can.
   @discardableResult
   func commit(_ edits: [StorageEdit]) throws(StoreError) -> CommitReceipt {
-    try outbox.commitNow(edits)
+    isUsed = true
+    return try outbox.commitNow(edits)
+  }
+
+  /// Whether damage was found that `takeIncidents` has not told of yet.
+  func hasMetDamage() -> Bool {
+    incidents += engine.reportIncidents()
+    return !incidents.isEmpty
+  }
+
+  /// What was found damaged since the last call and set aside, of the database's tree; the log is told.
+  func takeIncidents() -> [Incident] {
+    guard isUsed, lane != nil else { return [] }
+    isUsed = false
+    defer { incidents = [] }
+    return (incidents + engine.reportIncidents()).filter { $0.tree == tree }
   }
 
   /// Documents with the waiting writes of who is signed in.

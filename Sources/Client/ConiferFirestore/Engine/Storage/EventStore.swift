@@ -31,17 +31,18 @@ final class EventStore {
     var edits = changes.edits
     if !documents.isEmpty { edits.append(.documents(store.tree, documents)) }
     // What tells nothing is no commit of its own.
-    if !edits.isEmpty, event.version > newest {
+    if event.isOfPast || (!edits.isEmpty && event.version > newest) {
       edits.append(
         .setMetadata(store.tree, MetadataName.snapshot, SnapshotVersion.bytes(event.version)))
     }
+    if event.isOfPast { try targets.forget(after: event.version) }
     try store.commit(edits)
     targets.took(changes.rows)
     unneeded.add(paths)
     for change in event.targets.values { unneeded.add(change.removed) }
     // Without waiting writes that is what the server said, which is not read once more.
     let shown = news.isWritten ? try store.shown(paths) : news.documents
-    newest = max(newest, event.version)
+    newest = event.isOfPast ? event.version : max(newest, event.version)
     return shown
   }
 
@@ -68,7 +69,10 @@ final class EventStore {
           continue
         }
         let known = try view.document(lane.tree, path)
-        let isNewer = known.isReplaced(by: document)
+        // A server that is heard now cannot have said what is known, or its time was wrong.
+        let isNewer =
+          known.isReplaced(by: document) || event.isOfPast
+          || known.version.isFarAhead(of: event.version)
         if isNewer { news.puts.append(.put(document)) }
         news.documents.append(isNewer ? document : known)
       }

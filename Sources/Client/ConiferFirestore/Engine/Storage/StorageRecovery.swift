@@ -19,6 +19,9 @@ final class StorageRecovery {
   /// Whether the storage failed when it was asked last: the network is not used then.
   private(set) var isBlocked = false
   private var delay = StorageRecovery.first
+  /// How long the network is left after something that the server said could not be stored. A trial that passes does not
+  /// shorten it, as the server says the same again.
+  private var eventDelay = StorageRecovery.first
   /// Whether an operation that waited is being done.
   private var isTrying = false
   private let clock: any EngineClock
@@ -70,12 +73,18 @@ final class StorageRecovery {
 
   /// The storage failed.
   ///
-  /// - Parameter operation: what is done later, behind all that waits.
-  func failed(_ operation: @escaping Operation) {
+  /// - Parameters:
+  ///   - operation: what is done later, behind all that waits.
+  ///   - isEvent: whether it was something that the server said that could not be stored.
+  func failed(_ operation: @escaping Operation, isEvent: Bool = false) {
     isBlocked = true
     operations.append(operation)
-    if retry == nil { retry = clock.now + delay }
+    if retry == nil { retry = clock.now + (isEvent ? max(delay, eventDelay) : delay) }
+    if isEvent { eventDelay = min(eventDelay * 3 / 2, Self.longest) }
   }
+
+  /// Documents that the server sent were stored.
+  func tookDocuments() { eventDelay = Self.first }
 
   /// The time of `retry` has come; harmless before.
   func tick() {

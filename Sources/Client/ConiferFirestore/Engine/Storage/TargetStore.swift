@@ -10,7 +10,7 @@ final class TargetStore {
   /// A target that is listened to.
   struct Row {
     let target: DocumentTarget
-    let query: QueryID
+    var query: QueryID
     /// What is known.
     var record: TargetRecord
     /// What is stored of it.
@@ -72,7 +72,7 @@ final class TargetStore {
     return number
   }
 
-  private func save(_ query: TrackedQuery) throws(StoreError) -> QueryID {
+  func save(_ query: TrackedQuery) throws(StoreError) -> QueryID {
     guard let id = try store.commit([.saveQuery(query)]).queries.first else {
       throw StoreError(.io, "The store gave a query no number. Check it with conifer verify.")
     }
@@ -98,10 +98,12 @@ final class TargetStore {
     ConiferDocumentSync.StoredQuery, DocumentAnswer
   ) {
     let row = rows[id]
+    // Without a token the server sends all that matches, and does not say what left meanwhile.
+    let resumed = row.flatMap { $0.record.token.isEmpty && $0.record.version == .zero ? nil : $0 }
     let (answer, matched) = try store.read { (view, lane) throws(StoreError) in
       (
         try view.query(lane, query, tracked: row?.query),
-        try row.map { (row) throws(StoreError) in try view.matches(lane.tree, row.query) } ?? []
+        try resumed.map { (row) throws(StoreError) in try view.matches(lane.tree, row.query) } ?? []
       )
     }
     let stored = ConiferDocumentSync.StoredQuery(
@@ -188,6 +190,9 @@ final class TargetStore {
         row.storedWhole = nil
       }
       if event.mismatches[id] != nil {
+        if row.storedWhole != nil { documents.append(.setMatchesVersion(row.query, nil)) }
+        row.whole = nil
+        row.storedWhole = nil
         row.record = TargetRecord()
         row.record.isComplete = row.stored.isComplete
       } else if !change.resumeToken.isEmpty {
@@ -208,7 +213,7 @@ final class TargetStore {
   /// The store holds the edits.
   func took(_ changed: [TargetID: Row]) { rows.merge(changed) { $1 } }
 
-  private func save(_ row: Row) -> StorageEdit {
+  func save(_ row: Row) -> StorageEdit {
     .saveQuery(
       TrackedQuery(
         store.sharedLane, row.target, isComplete: row.record.isComplete,

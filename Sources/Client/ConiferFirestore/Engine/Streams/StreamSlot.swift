@@ -115,7 +115,7 @@ final class StreamSlot<Stream> {
   // MARK: What happens
 
   /// The stream is open.
-  func opened() { machine.opened(at: now) }
+  func opened() { machine.opened() }
 
   /// The stream has ended.
   ///
@@ -123,6 +123,6 @@ final class StreamSlot<Stream> {
   func closed(_ error: StatusError?) {
     state = .closed
     number += 1
-    if let error { _ = carryOut(machine.failed(error, at: now)) } else { _ = machine.stop() }
+    if let error { _ = carryOut(machine.failed(error)) } else { _ = machine.stop() }
   }
 }

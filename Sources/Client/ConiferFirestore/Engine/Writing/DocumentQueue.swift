@@ -17,7 +17,7 @@ struct DocumentQueue {
 
   // MARK: Questions
 
-  /// A window of the writes in the order of their numbers.
+  /// A window of the writes in the order of their numbers; what cannot be read is listed without changes.
   func list(
     after number: UInt64?, limit: Int, rejectedOnly: Bool
   ) throws(FirestoreError) -> [PendingDocumentWrite] {
@@ -27,13 +27,11 @@ struct DocumentQueue {
         var found = try view.rejectedEntries(lane, after: after, limit: limit)
         if !rejectedOnly { found += try view.entries(lane, after: after, limit: limit) }
         let sorted = found.sorted { $0.id < $1.id }
-        return sorted.prefix(limit).compactMap { entry in
+        return sorted.prefix(limit).map { entry in
           let id = OutboundWriteID(lane, entry.id)
-          return MutationBatch(entry.payload).map { batch in
-            PendingDocumentWrite(
-              id: WriteReceipt.ID(id), batch: batch, state: state(entry, id),
-              attempts: writes.progress.attempts(entry, id))
-          }
+          return PendingDocumentWrite(
+            id: WriteReceipt.ID(id), batch: MutationBatch(entry.payload) ?? .unreadable,
+            state: state(entry, id), attempts: writes.progress.attempts(entry, id))
         }
       }
     }
@@ -73,16 +71,16 @@ struct DocumentQueue {
   /// Finds a write of the user who is signed in that waits or was refused.
   private func find(
     _ receiptID: WriteReceipt.ID
-  ) throws(FirestoreError) -> (id: OutboundWriteID, entry: QueueEntry, batch: MutationBatch) {
+  ) throws(FirestoreError) -> (id: OutboundWriteID, entry: QueueEntry, batch: MutationBatch?) {
     guard let lane = store.lane else { throw store.error }
     let id = OutboundWriteID(receiptID, in: lane.tree)
     let entry = try failing("The queue could not be read") { () throws(StoreError) in
       try store.read { (view, lane) throws(StoreError) in try view.entry(lane, id.number) }
     }
-    guard id.lane == lane, let entry, let batch = MutationBatch(entry.payload) else {
+    guard id.lane == lane, let entry else {
       throw FirestoreError(.notFound, "The user's queue holds no write \(receiptID).")
     }
-    return (id, entry, batch)
+    return (id, entry, MutationBatch(entry.payload))
   }
 
   /// Queues a refused write again, in its old place.
@@ -91,6 +89,11 @@ struct DocumentQueue {
     guard case .rejected = entry.state else {
       throw FirestoreError(
         .failedPrecondition, "The server did not refuse the write \(receiptID): it waits.")
+    }
+    guard let batch else {
+      throw FirestoreError(
+        .failedPrecondition,
+        "This version cannot read the write \(receiptID), and so cannot send it. Discard it.")
     }
     try failing("The write was not queued again") { () throws(StoreError) in
       _ = try store.commit([.setState(id.lane, id.number, .queued)])
@@ -122,6 +125,6 @@ struct DocumentQueue {
       id, .discarded,
       DatabaseError(
         .discarded, "The app discarded the write \(receiptID)\(doubt)."))
-    writes.changed(batch, in: id.lane)
+    writes.changed(batch ?? .unreadable, in: id.lane)
   }
 }

@@ -145,13 +145,18 @@ final class DocumentWrites {
 
   /// The server accepted a write: one commit ends it and stores what the server made of its documents.
   ///
-  /// - Returns: the commit; nil when the write is not in the queue any more.
+  /// - Returns: the commit.
   /// - Throws: when that cannot be stored; it may be called again.
   func accepted(
     _ id: OutboundWriteID, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult],
     token: [UInt8]
-  ) throws(StoreError) -> CommitID? {
-    guard let batch = try find(id) else { return nil }
+  ) throws(StoreError) -> CommitID {
+    guard let batch = try find(id) else {
+      // Its record was lost; what it made of its documents the next listen tells.
+      let commit = try store.commit([Self.keeping(token, of: id.lane)]).commit
+      endLost(id, .acknowledged, nil)
+      return commit
+    }
     let documents = try store.read { (view, lane) throws(StoreError) in
       var documents: [Document] = []
       for path in batch.writtenPaths {
@@ -184,13 +189,54 @@ final class DocumentWrites {
   ///
   /// - Throws: when that cannot be stored; it may be called again.
   func refused(_ id: OutboundWriteID, _ error: StatusError) throws(StoreError) {
-    guard let batch = try find(id) else { return }
+    guard let batch = try find(id) else {
+      let error = Self.lost(id, "The server refused it: \(error.message)")
+      return endLost(id, .failed(error), error)
+    }
     let reason = RefusalReason(error)
     try store.commit(
       uncounted(id) + [.setState(id.lane, id.number, .rejected(reason: reason.text))])
     _ = progress.endSending(id, .rejected(reason: reason.text))
     let failure = DatabaseError(FirestoreError(error))
     end(id, .rejected(failure), failure, batch)
+  }
+
+  /// Writes whose records were lost have failed.
+  ///
+  /// - Parameter withdraw: whether a write is not on its way: one that is ends with the server's answer.
+  func endLost(_ withdraw: (OutboundWriteID) -> Bool) {
+    do throws(StoreError) {
+      let lost = try store.read { (view, _) throws(StoreError) in
+        var lost: [OutboundWriteID] = []
+        for id in progress.followed.sorted(by: { $0.number < $1.number }) {
+          if try view.entry(id.lane, id.number) == nil,
+            try view.finishedWrite(id.lane, id.number) == nil
+          {
+            lost.append(id)
+          }
+        }
+        return lost
+      }
+      for id in lost where withdraw(id) {
+        let error = Self.lost(id, "The server was not sent it.")
+        endLost(id, .failed(error), error)
+      }
+    } catch {
+      store.log("which writes were lost is not known", error)
+    }
+  }
+
+  private func endLost(
+    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?
+  ) {
+    _ = progress.endSending(id, .acknowledged)
+    end(id, outcome, error, .unreadable)
+  }
+
+  private static func lost(_ id: OutboundWriteID, _ what: String) -> DatabaseError {
+    DatabaseError(
+      .storageDamaged,
+      "The record of the write \(WriteReceipt.ID(id)) was damaged and set aside. \(what)")
   }
 
   /// The edit that counts an attempt, of a write that was sent without the store's knowing.

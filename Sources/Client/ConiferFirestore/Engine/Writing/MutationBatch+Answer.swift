@@ -3,6 +3,9 @@ import ConiferStorage
 import ConiferWire
 
 extension MutationBatch {
+  /// What stands for a batch that a later version queued, or whose content is lost.
+  static let unreadable = MutationBatch(written: .zero, bases: [], mutations: [])
+
   /// The documents that the batch writes, each once.
   var writtenPaths: [DocumentPath] {
     var known: Set<DocumentPath> = []

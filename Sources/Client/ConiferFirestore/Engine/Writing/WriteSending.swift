@@ -122,7 +122,7 @@ final class WriteSending {
       case .accepted(let id, let commitTime, let results, let token):
         ended(id) { [self] (id) throws(StoreError) in
           let commit = try writes.accepted(id, commitTime, results, token: token)
-          if let commit, keeping.isDue(writes.survivePower) { harden(.answered(token), commit) }
+          if keeping.isDue(writes.survivePower) { harden(.answered(token), commit) }
         }
       case .refused(let id, let error):
         ended(id) { [writes] (id) throws(StoreError) in try writes.refused(id, error) }

@@ -1,3 +1,4 @@
+import ConiferDocument
 import ConiferDocumentSync
 import ConiferEngine
 import ConiferKeyValue
@@ -18,16 +19,30 @@ final class WriteWaiters {
     self.outbox = outbox
   }
 
-  private func totals() throws(StoreError) -> QueueTotals {
-    try store.read { (view, lane) throws(StoreError) in try view.totals(lane) }
+  /// The oldest write that waits and the newest that ever was; nil when none waits. What a later version queued is never
+  /// sent here, so that nobody waits for it.
+  private func ends() throws(StoreError) -> (oldest: BatchID, newest: BatchID)? {
+    try store.read { (view, lane) throws(StoreError) in
+      let totals = try view.totals(lane)
+      guard totals.pending > 0, let newest = totals.newest else { return nil }
+      var last: WriteID?
+      var page = 1
+      while true {
+        let entries = try view.entries(lane, after: last, limit: page)
+        if let oldest = entries.first(where: { MutationBatch($0.payload) != nil }) {
+          return (BatchID(oldest.id.rawValue), BatchID(newest.rawValue))
+        }
+        guard entries.count == page else { return nil }
+        (last, page) = (entries.last?.id, 64)
+      }
+    }
   }
 
   /// Tells once all writes of now were accepted or refused.
   func wait(_ told: @escaping Told) {
     do throws(StoreError) {
-      let totals = try totals()
       // The newest write that ever was may have ended before older ones.
-      let newest = totals.pending > 0 ? totals.newest.map { BatchID($0.rawValue) } : nil
+      let newest = try ends()?.newest
       last += 1
       if pending.wait(last, until: newest) { return outbox.addCall { told(nil) } }
       waiters[last] = told
@@ -42,8 +57,7 @@ final class WriteWaiters {
   /// - Throws: when the queue cannot be read; it is called again then.
   func ended() throws(StoreError) {
     guard !waiters.isEmpty else { return }
-    let totals = try totals()
-    let oldest = totals.oldest.map { BatchID($0.rawValue) } ?? .max
+    let oldest = try ends()?.oldest ?? .max
     tell(pending.ended(oldest - 1), nil)
   }
 

@@ -59,7 +59,11 @@ package struct BundleReader {
       case "document":
         let document = try reader.document(try reader.next())
         guard let name = document.name else { throw reader.refused("A document has a name.") }
-        element = .document(name, document.fields, updateTime: document.updateTime ?? .zero)
+        let updateTime = document.updateTime ?? .zero
+        guard document.createTime ?? .zero <= updateTime else {
+          throw reader.refused("A document is made before it is changed.")
+        }
+        element = .document(name, document.fields, updateTime: updateTime)
       default: throw reader.refused("Nobody knows the element \(key).")
       }
     }

@@ -1,0 +1,47 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferStorage
+
+// What the server said and does not hold any more: it is asked for anew.
+extension TargetStore {
+  /// Forgets what the server said of all that is listened to, as the storage lost some of it, and maybe queries too.
+  ///
+  /// - Throws: when that cannot be stored; it may be called again.
+  func forget() throws(StoreError) {
+    var edits: [StorageEdit] = []
+    for id in all {
+      guard let old = rows[id] else { continue }
+      let known = try find(old.target)?.id
+      let query =
+        if let known { known } else { try save(TrackedQuery(store.sharedLane, old.target)) }
+      if query != old.query { _ = store.setActive(true, query) }
+      let none = TargetRecord()
+      let row = Row(target: old.target, query: query, record: none, stored: none)
+      rows[id] = row
+      edits += [save(row), .documents(store.tree, [.setMatchesVersion(query, nil)])]
+    }
+    try store.commit(edits)
+  }
+
+  /// Forgets what the server said as of later times than one, of queries that nobody listens to.
+  func forget(after time: ConiferDocument.Timestamp) throws(StoreError) {
+    let listened = Set(rows.values.map(\.query))
+    var last: QueryID?
+    while true {
+      let page = try store.read { (view, lane) throws(StoreError) in
+        try view.trackedQueries(lane.tree, after: last, limit: 64)
+      }
+      var edits: [StorageEdit] = []
+      for stored in page where !listened.contains(stored.id) {
+        var query = stored.query
+        guard TargetRecord(query).version > time else { continue }
+        (query.isComplete, query.resumeToken) = (false, [])
+        edits.append(.saveQuery(query))
+        edits.append(.documents(store.tree, [.setMatchesVersion(stored.id, nil)]))
+      }
+      try store.commit(edits)
+      guard page.count == 64 else { return }
+      last = page.last?.id
+    }
+  }
+}

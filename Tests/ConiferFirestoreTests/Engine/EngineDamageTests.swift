@@ -1,0 +1,153 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferKeyValue
+import ConiferLeafStore
+import ConiferTree
+import ConiferWire
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import ConiferFirestore
+@testable import ConiferStorage
+
+/// Records that change under an engine that runs, and writes that it cannot read.
+@Suite struct `The engine of documents and damage` {
+  private final class Opened: Sendable {
+    let store = MemoryStore()
+    let backend = Mutex<(any StorageBackend)?>(nil)
+  }
+
+  private let opened = Opened()
+
+  private func world() throws -> EngineWorld {
+    try EngineWorld { [opened] configuration in
+      configuration.storage = StorageConfiguration(
+        name: "memory", location: nil, options: StorageOptions()
+      ) { (options) throws(StoreError) in
+        let backend = try MemoryBackend.open(opened.store, name: "memory", options: options)
+        opened.backend.withLock { $0 = backend }
+        return backend
+      }
+    }
+  }
+
+  /// Changes a byte of each record of some spaces.
+  private func damage(_ spaces: Space...) throws {
+    var batch = Batch()
+    let view = try opened.store.view()
+    for space in spaces {
+      for (key, bytes) in try view.entries(space, prefix: []) {
+        var value = bytes
+        value[value.count / 2] ^= 0x40
+        batch.put(space, key, value)
+      }
+    }
+    view.close()
+    _ = try opened.store.apply(batch, .relaxed)
+  }
+
+  @Test func `asks the server anew for what damage took while somebody listened`() async throws {
+    let world = try world()
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
+    await world.settle()
+    _ = world.told.take()
+    try damage(Spaces.runs, Spaces.deltas)
+    try world.server.tell("rooms/a", 3, to: [2], version: 2000)
+    world.server.say(.targets(.noChange, [2], resumeToken: Array("t2000".utf8)))
+    world.server.say(.targets(.noChange, []), at: 2000)
+    await world.settle()
+    #expect(world.told.take().last == "1: a3 b2 cached")
+    world.engine.unlisten(1)
+    await world.listen(2, try world.query("rooms"))
+    let target = try #require(world.server.targets[2])
+    #expect(target.resumeToken.isEmpty && target.expectedCount == nil)
+    _ = world.told.take()
+    for _ in 0..<2 {
+      world.server.say(.targets(.removed, [2]))
+      world.server.say(.targets(.added, [2]))
+    }
+    try world.server.tell("rooms/b", 2, to: [2], version: 1000)
+    try world.server.tell("rooms/a", 3, to: [2], version: 2000)
+    world.server.say(.targets(.current, [2], resumeToken: Array("t3000".utf8)))
+    world.server.say(.targets(.noChange, []), at: 3000)
+    await world.settle()
+    #expect(world.told.take().last == "2: a3 b2")
+    await world.end()
+  }
+
+  @Test(arguments: [true, false])
+  func `tells what became of a write that was set aside while it was on its way`(
+    isAccepted: Bool
+  ) async throws {
+    let world = try world()
+    try world.set("rooms/a", 1)
+    world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
+    await world.settle()
+    try damage(Spaces.queue)
+    if isAccepted { try world.server.accept(at: 1000) } else { world.server.refuse(.notFound) }
+    await world.settle()
+    let end = isAccepted ? "done" : "dataLoss"
+    #expect(world.told.take().sorted() == ["rooms/a: \(end)", "waited true"])
+    await world.end()
+  }
+
+  @Test func `fails a write that was set aside before it was sent`() async throws {
+    let world = try world()
+    world.engine.setNetwork(false) { _ in }
+    let receipt = try world.set("rooms/a", 1)
+    world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
+    await world.settle()
+    try damage(Spaces.queue)
+    #expect(
+      try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false).isEmpty)
+    await world.settle()
+    #expect(world.told.take().sorted() == ["rooms/a: dataLoss", "waited true"])
+    guard case .failed(let error) = try await receipt.outcome else {
+      Issue.record("The write was not lost.")
+      return
+    }
+    #expect(error.code == .storageDamaged)
+    world.engine.setNetwork(true) { _ in }
+    await world.settle()
+    #expect(world.server.allSent.isEmpty)
+    await world.end()
+  }
+
+  @Test func `lists and discards writes of a later version, and waits for none of them`()
+    async throws
+  {
+    let world = try world()
+    await world.settle()
+    let backend = try #require(opened.backend.withLock { $0 })
+    let tree = try await backend.tree(named: "\(EngineWorld.database)", order: .documents)
+    let foreign = WritePayload(
+      kind: WritePayload.Kind(rawValue: 9), path: "k2", touches: ["k2"], bytes: [1, 2, 3])
+    _ = try await backend.commit(
+      [StorageEdit](repeating: .enqueue(Lane(tree: tree), foreign), count: 12), .relaxed)
+    func wait(_ name: String) {
+      world.engine.waitForPendingWrites { [told = world.told] in
+        told.add("\(name) waited \($0 == nil)")
+      }
+    }
+    wait("first")
+    try world.set("rooms/a", 1)
+    wait("second")
+    await world.settle()
+    #expect(world.told.take() == ["first waited true"])
+    #expect(world.server.sent.count == 1)
+    let all = try await world.engine.pendingWrites(after: nil, limit: 100, rejectedOnly: false)
+    #expect(all.map(\.batch.mutations.count) == [Int](repeating: 0, count: 12) + [1])
+    let page = try await world.engine.pendingWrites(after: nil, limit: 5, rejectedOnly: false)
+    #expect(page.map(\.id) == all.prefix(5).map(\.id))
+    try world.server.accept(at: 1000)
+    await world.settle()
+    #expect(world.told.take() == ["rooms/a: done", "second waited true"])
+    for write in all.prefix(12) { try await world.engine.discard(write.id) }
+    #expect(
+      try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false).isEmpty)
+    await world.end()
+  }
+}
