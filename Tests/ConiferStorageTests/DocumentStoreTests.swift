@@ -295,8 +295,8 @@ import Testing
     #expect(try backend.verify().isSound)
   }
 
-  /// A row that cannot be read, and ones that can be and hold no document.
-  @Test(arguments: [nil, "c", "c/d/e", "/"])
+  /// A row that cannot be read, and ones that can be, are as long as before and hold no document.
+  @Test(arguments: [nil, "cccc", "c/d/", "////"])
   func `A damaged row of matches goes, and its query is complete no more`(
     _ text: String?
   ) async throws {
