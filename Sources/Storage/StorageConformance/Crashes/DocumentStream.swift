@@ -166,7 +166,7 @@ struct DocumentStream: CrashWorkload {
     guard newest > 0 else { return }
     let lane = Lane(tree: tree)
     let waiting = (1...newest).filter { isWaiting($0, after: newest) }
-    let writes = try view.writes(lane, after: nil, limit: .max).map(\.id.rawValue)
+    let writes = try view.entries(lane, after: nil, limit: .max).map(\.id.rawValue)
     try require(
       writes == waiting.map { UInt64($0 / 2) }, .halfBatch,
       "after commit \(newest) writes \(writes) wait, not those of \(waiting)")
