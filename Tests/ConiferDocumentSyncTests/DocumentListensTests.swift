@@ -157,7 +157,7 @@ import Testing
     }
     // The read fails, and the network is left before it is done.
     _ = listens.setEnabled(false)
-    guard case .tell(1, let snapshot)? = listens.refilled(query, Array(all.dropFirst())).first
+    guard case .tell(1, let snapshot, _)? = listens.refilled(query, Array(all.dropFirst())).first
     else {
       Issue.record("Nobody is told of the limit that is full again.")
       return
