@@ -296,7 +296,7 @@ import Testing
   }
 
   /// A row that cannot be read, and ones that can be, are as long as before and hold no document.
-  @Test(arguments: [nil, "cccc", "c/d/", "////"])
+  @Test(arguments: [nil, "cccc", "////"])
   func `A damaged row of matches goes, and its query is complete no more`(
     _ text: String?
   ) async throws {
