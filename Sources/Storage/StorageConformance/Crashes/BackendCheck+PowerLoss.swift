@@ -67,16 +67,6 @@ extension BackendCheck {
         CheckRecord.current?.count("points of power loss", count.points)
         CheckRecord.current?.count("images of power loss with writers at once", count.images)
       },
-      BackendCheck(
-        .powerLoss, "evictions and the building of indexes leave documents that are needed"
-      ) { fixture in
-        guard let stream = DocumentStream(fixture.factory) else {
-          throw NotApplicable("evicts nothing, or keeps no documents")
-        }
-        let count = try await cut(fixture.factory, from: 3001, commits: 24) { _ in stream }
-        CheckRecord.current?.count("points of power loss", count.points)
-        CheckRecord.current?.count("images of power loss with evictions", count.images)
-      },
     ]
   }
 

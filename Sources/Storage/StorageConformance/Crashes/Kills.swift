@@ -57,14 +57,11 @@ public final class Kills {
       seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest, isWhole: false,
       documents: factory.documents)
   }
-  /// The workload of every second store: concurrent writers, or documents that are evicted; nil for those with a program.
+  /// The workload of every third store: concurrent writers; nil for those with a program.
   private static func workload(_ factory: BackendFactory, _ kill: Int) -> (any CrashWorkload)? {
     let store = (kill - 1) / life
-    return switch store % 4 {
-    case 1: DocumentStream(factory)
-    case 3: Writers(seed: UInt64(store + 100), strongest: factory.declared.strongest)
-    default: nil
-    }
+    guard store % 3 == 2 else { return nil }
+    return Writers(seed: UInt64(store + 100), strongest: factory.declared.strongest)
   }
   private static func open(
     _ factory: BackendFactory, _ directory: String, _ kill: Int
