@@ -18,11 +18,8 @@ import Testing
         return fields?["public"] == true
       }))
     try await rig.commit(set("a/1", [("n", 1), ("public", true)]))
-    backend.shut()
-    let server = rig.server
     let secret = try set("a/1", [("n", 2), ("public", false)])
-    let committed = Task { try await server.commit([secret], in: database) }
-    await backend.untilOneWaits()
+    let committed = await backend.hold(secret, by: rig.server)
     let sum = try await rig.service.aggregate(only("a/1"), [.sum(field("n"))], token: nil)
     #expect(sum == [1])
     _ = try await committed.value
@@ -39,11 +36,7 @@ import Testing
     writer.greet()
     await rig.settle()
     // The two batches come while another commit is being stored, so they are stored together.
-    backend.shut()
-    let server = rig.server
-    let first = try set("a/first", [])
-    let committed = Task { try await server.commit([first], in: database) }
-    await backend.untilOneWaits()
+    let committed = await backend.hold(try set("a/first", []), by: rig.server)
     let increment = try merge("a/1", [("n", .increment(1))])
     writer.send(increment)
     writer.send(increment)
@@ -79,11 +72,7 @@ import Testing
     let writers = [Writer(rig.link().transport.service), Writer(rig.link().transport.service)]
     for writer in writers { writer.greet() }
     await rig.settle()
-    backend.shut()
-    let server = rig.server
-    let first = try set("a/first", [])
-    let committed = Task { try await server.commit([first], in: database) }
-    await backend.untilOneWaits()
+    let committed = await backend.hold(try set("a/first", []), by: rig.server)
     // They wait for that commit, and share the next one.
     let increment = try merge("a/1", [("n", .increment(1))])
     writers[0].send(increment)

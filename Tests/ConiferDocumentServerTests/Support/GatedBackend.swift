@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferDocumentServer
 import ConiferKeyValue
 import ConiferStorage
 import Synchronization
@@ -41,8 +42,18 @@ final class GatedBackend: DocumentBackend {
   /// Lets no commit through from now on.
   func shut() { state.withLock { $0.isOpen = false } }
 
+  /// Lets no commit through, and has a server make one, which waits.
+  func hold(
+    _ mutation: ConiferDocument.Mutation, by server: DocumentServer
+  ) async -> Task<ConiferDocument.Timestamp, any Error> {
+    shut()
+    let commit = Task { try await server.commit([mutation], in: database) }
+    await untilOneWaits()
+    return commit
+  }
+
   /// Returns once a commit waits.
-  func untilOneWaits() async {
+  private func untilOneWaits() async {
     await withCheckedContinuation { continuation in
       let waits = state.withLock { state in
         if state.waiting.isEmpty { state.watchers.append(continuation) }

@@ -42,11 +42,7 @@ import Testing
     writer.greet()
     await rig.settle()
     // All comes while a commit is being stored.
-    backend.shut()
-    let server = rig.server
-    let first = try set("a/first", [])
-    let committed = Task { try await server.commit([first], in: database) }
-    await backend.untilOneWaits()
+    let committed = await backend.hold(try set("a/first", []), by: rig.server)
     for _ in 0..<RequestInbox.mostOfStream + 1 { watch.remove(2) }
     writer.send(try set("a/1", []))
     while rig.pump.step() {}

@@ -54,7 +54,7 @@ extension Firestore {
       _ bundleData: Data
     ) async throws(FirestoreError) -> LoadBundleTaskProgress
   {
-    try await waitForBundle { loadBundle(bundleData, completion: $0) }
+    try await wait { loadBundle(bundleData, completion: Self.waiter($1)) }
   }
 
   /// Takes a bundle into the cache, and waits until it is there.
@@ -70,26 +70,16 @@ extension Firestore {
       _ bundleStream: InputStream
     ) async throws(FirestoreError) -> LoadBundleTaskProgress
   {
-    try await waitForBundle { loadBundle(bundleStream, completion: $0) }
+    try await wait { loadBundle(bundleStream, completion: Self.waiter($1)) }
   }
 
-  nonisolated(nonsending)
-    private func waitForBundle(
-      _ load: (@escaping (LoadBundleTaskProgress?, (any Error)?) -> Void) -> LoadBundleTask
-    ) async throws(FirestoreError) -> LoadBundleTaskProgress
-  {
-    let answer = Promise<LoadBundleTaskProgress>()
-    _ = load { progress, error in
-      if let progress { return answer.resolve(.success(progress)) }
-      let cause = error as? FirestoreError ?? FirestoreError(.unknown, "\(error as Any)")
-      answer.resolve(.failure(DatabaseError(cause)))
-    }
-    let waiting = whenTerminated { answer.resolve(.failure(DatabaseError(.terminated))) }
-    defer { forget(waiting) }
-    do throws(DatabaseError) {
-      return try await answer.value()
-    } catch {
-      throw FirestoreError(error)
+  /// Whoever waits for a bundle, told as its block would be.
+  private static func waiter(
+    _ told: @escaping @Sendable (Result<LoadBundleTaskProgress, FirestoreError>) -> Void
+  ) -> (LoadBundleTaskProgress?, (any Error)?) -> Void {
+    { progress, error in
+      if let progress { return told(.success(progress)) }
+      told(.failure(error as? FirestoreError ?? FirestoreError(.unknown, "\(error as Any)")))
     }
   }
 

@@ -1,5 +1,3 @@
-import ConiferEngine
-
 /// A dictionary whose keys are an app's data: strategies for names leave them alone.
 protocol StringKeyed {}
 
@@ -31,21 +29,5 @@ enum SnakeCase {
     guard let first = words.first, words.count > 1 else { return snake }
     let rest = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst().lowercased() }
     return head + first.lowercased() + rest.joined() + tail
-  }
-}
-
-extension FirestoreError {
-  /// The error for what a type's own coding threw; one of the client stays as it is.
-  init(coding error: any Error, _ what: String) {
-    if let known = error as? FirestoreError {
-      self = known
-      return
-    }
-    let failure = CodingFailure(error)
-    let place = failure.path.joined(separator: ".")
-    self.init(
-      .invalidArgument,
-      "The data cannot be \(what): at '\(place)', \(failure.words). Make the type fit the data, or the "
-        + "data the type.", cause: "\(error)")
   }
 }

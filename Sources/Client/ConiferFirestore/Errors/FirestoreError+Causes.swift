@@ -28,6 +28,20 @@ extension FirestoreError {
     let words = [error.message, error.remedy ?? ""].filter { !$0.isEmpty }.joined(separator: " ")
     self.init(Code(error.code), words, cause: error.cause)
   }
+
+  /// The error for what a type's own coding threw; one of the client stays as it is.
+  init(coding error: any Error, _ what: String) {
+    if let known = error as? FirestoreError {
+      self = known
+      return
+    }
+    let failure = CodingFailure(error)
+    let place = failure.path.joined(separator: ".")
+    self.init(
+      .invalidArgument,
+      "The data cannot be \(what): at '\(place)', \(failure.words). Make the type fit the data, or the "
+        + "data the type.", cause: "\(error)")
+  }
 }
 
 extension DatabaseError {

@@ -111,6 +111,15 @@ public struct DocumentQuery: Sendable, Hashable {
 }
 
 extension DocumentQuery.Source {
+  /// Whether a document is where it looks.
+  package func contains(_ path: DocumentPath) -> Bool {
+    switch self {
+    case .collection(let collection): collection.contains(path)
+    case .group(let id): path.collection.id.hasSameBytes(as: id)
+    case .document(let document): path == document
+    }
+  }
+
   /// Whether both are the same place, ids compared by their bytes.
   public static func == (a: DocumentQuery.Source, b: DocumentQuery.Source) -> Bool {
     switch (a, b) {

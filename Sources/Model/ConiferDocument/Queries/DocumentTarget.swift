@@ -38,7 +38,7 @@ public struct DocumentTarget: Sendable, Hashable {
 
   /// Whether a document belongs to what is asked for, the limit aside.
   public func matches(_ document: Document) -> Bool {
-    contains(document.path) && matchesInSource(document)
+    source.contains(document.path) && matchesInSource(document)
   }
 
   /// Whether a document of the source belongs to what is asked for, the limit aside: only `comparedFields` are
@@ -84,14 +84,6 @@ public struct DocumentTarget: Sendable, Hashable {
   public func evaluate(_ documents: some Sequence<Document>) -> [Document] {
     let found = documents.filter(matches).sorted { compare($0, $1) < 0 }
     return limit.map { Array(found.prefix($0)) } ?? found
-  }
-
-  private func contains(_ path: DocumentPath) -> Bool {
-    switch source {
-    case .collection(let collection): return collection.contains(path)
-    case .group(let id): return path.collection.id.hasSameBytes(as: id)
-    case .document(let document): return path == document
-    }
   }
 
   /// Where a document is, seen from a cursor: negative before it, zero at it, positive behind it.

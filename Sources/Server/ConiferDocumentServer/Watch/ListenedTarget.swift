@@ -45,13 +45,7 @@ struct ListenedTarget: Sendable {
   func contains(_ document: Document) -> Bool { target.matchesInSource(document) }
 
   /// Whether a document of the target's source, be it from before or after a change.
-  func concerns(_ path: DocumentPath) -> Bool {
-    switch target.source {
-    case .collection(let collection): collection.contains(path)
-    case .group(let id): path.collection.id.utf8.elementsEqual(id.utf8)
-    case .document(let document): path == document
-    }
-  }
+  func concerns(_ path: DocumentPath) -> Bool { target.source.contains(path) }
 
   /// Whether a change may show another window.
   func moves(_ before: Document, _ after: Document) -> Bool {

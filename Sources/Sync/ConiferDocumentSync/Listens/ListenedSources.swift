@@ -4,6 +4,7 @@ import ConiferWire
 /// The views by where their queries look for documents, and in the order in which they came.
 struct ListenedSources: Sendable {
   private var collections: [CollectionPath: [ViewNumber]] = [:]
+  /// By the source, which compares ids by their bytes.
   private var groups: [DocumentQuery.Source: [ViewNumber]] = [:]
   private var documents: [DocumentPath: [ViewNumber]] = [:]
   private var numbers = SortedList<ViewNumber> { Int($0) - Int($1) }

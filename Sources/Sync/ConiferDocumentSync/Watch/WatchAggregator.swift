@@ -25,7 +25,7 @@ struct WatchAggregator: Sendable {
   /// What was passed over since `takeFaults`.
   private var faults: [WatchFault] = []
   /// The kinds of these that the log was told of.
-  private var faultKinds: Set<Int> = []
+  private var faultKinds: Set<WatchFault.Kind> = []
   /// The targets that were asked for from where they were, and are not reset.
   private var resumed: Set<TargetID> = []
   /// Whether the server began a target anew and has told no snapshot since the stream was opened.
@@ -126,7 +126,7 @@ struct WatchAggregator: Sendable {
     guard isActive(id, targets) else { return }
     let path = document.path
     // The store refuses one that is not where the target looks, and with it all that was said.
-    guard targets[id]?.target.source.holds(path) == true else {
+    guard targets[id]?.target.source.contains(path) == true else {
       return pass(.misplaced(path, id))
     }
     states[id, default: TargetState()]
@@ -234,14 +234,6 @@ private struct TargetIDs: Sendable {
 
   func allSatisfy(_ body: (TargetID) -> Bool) -> Bool {
     (first.map(body) ?? true) && others.allSatisfy(body)
-  }
-}
-
-extension DocumentQuery.Source {
-  /// Whether a document is where it looks.
-  fileprivate func holds(_ path: DocumentPath) -> Bool {
-    self == .collection(path.collection) || self == .group(path.collection.id)
-      || self == .document(path)
   }
 }
 

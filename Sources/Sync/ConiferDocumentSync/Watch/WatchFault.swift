@@ -10,12 +10,16 @@ package enum WatchFault: Sendable, Hashable, CustomStringConvertible {
   /// The server's time went back, so that what the client knows as of later times is void.
   case wentBack(Timestamp, newest: Timestamp)
 
-  /// The kind, which the log is told of once.
-  var kind: Int {
+  /// What the log is told of once.
+  enum Kind: Sendable {
+    case misplaced, past, wentBack
+  }
+
+  var kind: Kind {
     switch self {
-    case .misplaced: 0
-    case .past: 1
-    case .wentBack: 2
+    case .misplaced: .misplaced
+    case .past: .past
+    case .wentBack: .wentBack
     }
   }
 
@@ -30,10 +34,4 @@ package enum WatchFault: Sendable, Hashable, CustomStringConvertible {
       "the server's time went back from \(newest) to \(time): all is asked for anew"
     }
   }
-}
-
-extension Timestamp {
-  /// Whether a time of the server's is later than another one by more than its replicas, and a client that was away for a
-  /// moment, may differ: the server's time was wrong then, or is now.
-  package func isFarAhead(of other: Timestamp) -> Bool { seconds - other.seconds >= 3_600 }
 }

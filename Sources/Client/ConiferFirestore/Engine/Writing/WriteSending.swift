@@ -148,7 +148,7 @@ final class WriteSending {
   /// Goes on with a token, once it survives what the app's writes do.
   private func keep(_ token: KeptToken) {
     guard writes.survivePower, !token.bytes.isEmpty, !keeping.isDurable(token.bytes) else {
-      return goOn(token)
+      return proceed(with: token)
     }
     if let commit = commit(token.bytes) {
       keeping.wait(for: slot.number)
@@ -170,10 +170,10 @@ final class WriteSending {
   /// A token of the stream that there is survives what the app's writes do.
   func kept(_ token: KeptToken) {
     keeping.end(token)
-    goOn(token)
+    proceed(with: token)
   }
 
-  private func goOn(_ token: KeptToken) {
+  private func proceed(with token: KeptToken) {
     switch token {
     case .greeting(let token): slot.stream?.greet(token: token)
     case .greeted(let token): run(pipeline.greeted(token: token))

@@ -1,0 +1,7 @@
+package import ConiferDocument
+
+extension Timestamp {
+  /// Whether a time of the server's is later than another one by more than its replicas, and a client that was away for a
+  /// moment, may differ: the server's time was wrong then, or is now.
+  package func isFarAhead(of other: Timestamp) -> Bool { seconds - other.seconds >= 3_600 }
+}
