@@ -48,7 +48,7 @@ import Testing
   private static func cache(_ store: ProbeStore) throws -> Int {
     let view = try store.view()
     defer { view.close() }
-    return try PhysicalFactor(view, store.size()).cache(view)
+    return try PhysicalFactor(stored: view, store.size()).cache(stored: view)
   }
 
   private static func isEmpty(
