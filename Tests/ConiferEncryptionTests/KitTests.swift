@@ -82,7 +82,7 @@
         options: StorageOptions(
           durability: .exactly(min(.process, traits.strongest)),
           encryption: StoreEncryption(key: keyA)),
-        evicts: true, keepsDocuments: true, open: backend
+        evicts: true, keepsDocuments: true, verifies: true, open: backend
       ).variant()
     }
   }

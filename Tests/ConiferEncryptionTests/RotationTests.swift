@@ -240,7 +240,7 @@
       #expect(store.isResealing)
     }
 
-    @Test("Tidying begins anew when a key that it lacked is given, not when another one is there")
+    @Test("Tidying begins anew when a missing key is given, not when another one is there")
     func otherKey() throws {
       let base = RecordingStore()
       let (first, second) = (Bytes(repeating: 7, count: 32), Bytes(repeating: 8, count: 32))

@@ -72,9 +72,10 @@ extension Gathered {
 func eventually(
   isolation: isolated (any Actor)? = #isolation, _ condition: () async -> Bool
 ) async -> Bool {
-  for _ in 0..<4000 {
-    if await condition() { return true }
-    try? await Task.sleep(for: .milliseconds(5))
+  do {
+    try await TestSupport.eventually("A condition of a guide never holds.", condition)
+    return true
+  } catch {
+    return false
   }
-  return false
 }

@@ -26,8 +26,8 @@ struct DamageTests {
     }
 
     /// Opens and reads a damaged store: what is there is a state that was, or an error or a finding
-    /// says why not.
-    func check(_ disk: MemoryDisk, isKilled: Bool, _ place: String) {
+    /// says why not. Returns whether its rows could be read one by one.
+    func check(_ disk: MemoryDisk, isKilled: Bool, _ place: String) -> Bool {
       do throws(StoreError) {
         let store = try disk.store()
         if store.findings.isEmpty {
@@ -45,12 +45,12 @@ struct DamageTests {
           [.damaged, .foreign, .newerFormat].contains(error.code), "\(place): \(error)")
         #expect(error.message.contains("store/"), "\(place): \(error) names no file")
       }
-      readSingly(disk, place)
+      return readSingly(disk, place)
     }
 
-    /// Each row by itself is one that was written, absent, or damaged.
-    private func readSingly(_ disk: MemoryDisk, _ place: String) {
-      guard let store = try? disk.store(), let view = try? store.view() else { return }
+    /// Each row by itself is one that was written, absent, or damaged. False when the store does not open.
+    private func readSingly(_ disk: MemoryDisk, _ place: String) -> Bool {
+      guard let store = try? disk.store(), let view = try? store.view() else { return false }
       for space in spaces {
         for number in 0..<24 {
           do throws(StoreError) {
@@ -62,6 +62,7 @@ struct DamageTests {
           }
         }
       }
+      return true
     }
 
     private func wasWritten(_ rows: History.Rows, _ place: String) throws(StoreError) {
@@ -79,14 +80,18 @@ struct DamageTests {
   func cuts(isKilled: Bool) throws {
     let sample = try Sample()
     let disk = isKilled ? sample.killed : sample.closed
+    var opened = 0
     for path in disk.paths {
       let bytes = try #require(disk[path])
       for length in lengths(bytes) {
         let cut = disk.copied()
         cut[path] = Bytes(bytes.prefix(length))
-        sample.check(cut, isKilled: isKilled, "\(path) cut to \(length) of \(bytes.count)")
+        if sample.check(cut, isKilled: isKilled, "\(path) cut to \(length) of \(bytes.count)") {
+          opened += 1
+        }
       }
     }
+    #expect(opened > 200)
   }
 
   @Test(
@@ -95,16 +100,18 @@ struct DamageTests {
     let sample = try Sample()
     let disk = isKilled ? sample.killed : sample.closed
     var random = Seeded(4)
+    var opened = 0
     for path in disk.paths {
       let bytes = try #require(disk[path])
       for at in lengths(bytes) {
         let bit = UInt8(1) << UInt8.random(in: 0..<8, using: &random)
         let flipped = disk.copied()
         flipped[path]?[at] ^= bit
-        sample.check(
-          flipped, isKilled: isKilled, "\(path), byte \(at) of \(bytes.count), bit \(bit)")
+        let place = "\(path), byte \(at) of \(bytes.count), bit \(bit)"
+        if sample.check(flipped, isKilled: isKilled, place) { opened += 1 }
       }
     }
+    #expect(opened > 2_000)
   }
 
   /// Every length below a file's, but in the zeros at its end and amid it few.

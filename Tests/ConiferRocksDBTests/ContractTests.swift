@@ -39,7 +39,7 @@
       BackendFactory(
         name: "rocksdb", declared: declared,
         options: StorageOptions(compression: compression, durability: .process), evicts: true,
-        keepsDocuments: true,
+        keepsDocuments: true, verifies: true,
         // A log that was cut after a crash reads as one whose end the crash tore.
         overlooks: [.lostAcknowledged], worksInBackground: true, tests: "ConiferRocksDBTests"
       ) { (directory, options) throws(StoreError) in

@@ -2,6 +2,7 @@
   import ConiferServer
   import ConiferServerHTTP
   import ConiferTree
+  import TestSupport
   import Testing
 
   /// A socket's end is the session's, whatever the end is.

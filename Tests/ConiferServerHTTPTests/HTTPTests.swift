@@ -1,6 +1,7 @@
 #if Network
   import ConiferServer
   import ConiferServerHTTP
+  import TestSupport
   import Testing
 
   /// HTTP/1.1 as clients speak it.

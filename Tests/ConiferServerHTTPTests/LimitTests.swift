@@ -2,6 +2,7 @@
   import ConiferServer
   import ConiferTree
   import NIOCore
+  import TestSupport
   import Testing
 
   @testable import ConiferServerHTTP

@@ -2,6 +2,7 @@
   import ConiferServer
   import ConiferServerHTTP
   import Synchronization
+  import TestSupport
   import Testing
 
   /// Bodies that come as they come.

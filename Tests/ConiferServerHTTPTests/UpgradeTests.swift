@@ -1,4 +1,5 @@
 #if Network
+  import TestSupport
   import Testing
 
   @testable import ConiferServerHTTP

@@ -2,6 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferTree
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferLeafStore
@@ -48,7 +49,7 @@ import Testing
   private static func cache(_ store: ProbeStore) throws -> Int {
     let view = try store.view()
     defer { view.close() }
-    return try PhysicalFactor(view, store.size()).cache(view)
+    return try PhysicalFactor(stored: view, store.size()).cache(stored: view)
   }
 
   private static func isEmpty(
@@ -100,9 +101,7 @@ import Testing
     try #require(stray > 200_000 && stray < 700_000, "\(stray)")
     let count = ((1 << 20) - stray) / 16_000 + 2
     try await backend.commit(Self.rooms(tree, 0..<count))
-    for _ in 0..<1000 where try backend.space().isOverBudget {
-      try await Task.sleep(for: .milliseconds(1))
-    }
+    try await eventually("The cache stays over its budget.") { try !backend.space().isOverBudget }
     #expect(try backend.space().cache <= 1 << 20)
     #expect(try Self.queries(store, tree).count == count)
   }

@@ -112,7 +112,7 @@ import Testing
     try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree)
     }
     let view = try store.view()
-    let cache = try PhysicalFactor(view, store.size()).cache(view)
+    let cache = try PhysicalFactor(stored: view, store.size()).cache(stored: view)
     view.close()
     try #require(cache > 1 << 20 && cache < 3 << 19, "\(cache)")
     store.applied.withLock { $0 = [] }

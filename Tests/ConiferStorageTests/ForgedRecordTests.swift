@@ -40,7 +40,11 @@ import Testing
         _ = try store.apply(batch, .relaxed)
         guard
           let backend = try? MemoryBackend(store, name: "memory", options: StorageOptions())
-        else { continue }
+        else {
+          let place = "space \(record.space.id), key \(Damage.hex(record.key))"
+          #expect(record.space == Spaces.system, "seed \(seed), not opened: \(place)")
+          continue
+        }
         _ = try backend.verify()
         func read(_ body: (any StorageView) throws(StoreError) -> Void) {
           do throws(StoreError) { try backend.read(body) } catch {}

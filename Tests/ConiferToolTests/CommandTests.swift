@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 import Testing

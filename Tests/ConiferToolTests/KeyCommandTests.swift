@@ -72,14 +72,10 @@
       let url = sandbox.url(backend)
       try await fill(url, rooms: 150)
       let digest = try await digest(url, 1)
-      let tool = try #require(Repository.tool)
       let arguments = ["rotate", "--store", url, "--key-file", old, "--new-key-file", new]
       var kills = 0
-      for wait in [5, 40, 80, 120, 160] {
-        let child = try ChildProcess(arguments, of: tool)
-        usleep(UInt32(wait) * 1000)
-        child.kill()
-        let end = try child.wait()
+      for changes in [1, 2, 4, 8, 12] {
+        let end = try sandbox.kill(arguments, after: changes, in: "store")
         if end == .exited(0) { break }
         #expect(end == .killed(signal: ChildProcess.killSignal), "\(end)")
         kills += 1

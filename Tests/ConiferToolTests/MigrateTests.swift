@@ -61,28 +61,21 @@ struct MigrateTests {
     let (from, to) = (sandbox.url(pair[0], "from"), sandbox.url(pair[1], "to"))
     try await sandbox.fill(from, rooms: 80)
     let digest = try await sandbox.digest(from)
-    let tool = try #require(Repository.tool)
-    let seed = UInt64(pair[0].utf8.count * 31 + pair[1].utf8.count)
-    var dice = Seeded(seed)
-    print("seed \(seed)")
     var kills = 0
-    var wait = 30
-    while kills < 8 {
-      let child = try ChildProcess(["migrate", from, to], of: tool)
-      // Blocking: a task that waits may be late by seconds, when the migration is over.
-      usleep(UInt32(10 + dice.below(wait)) * 1000)
-      child.kill()
-      let end = try child.wait()
+    for changes in [1, 2, 4, 6, 8, 12, 16, 24] {
+      let end = try sandbox.kill(["migrate", from, to], after: changes, in: "to")
       if end == .exited(0) { break }
       // The process that checks the source ends itself soon after the one that asked it to.
       if end == .exited(ToolStatus.busy.rawValue) { continue }
       #expect(end == .killed(signal: ChildProcess.killSignal), "\(end)")
       kills += 1
-      wait += 60
     }
     #expect(kills > 0)
-    try await Task.sleep(for: .milliseconds(500))
-    let (status, text) = try sandbox.spawn("migrate", from, to)
+    var (status, text) = (ToolStatus.busy.rawValue, "")
+    try await eventually("The source stays busy.") {
+      (status, text) = try sandbox.spawn("migrate", from, to)
+      return status != ToolStatus.busy.rawValue
+    }
     #expect(status == 0, "\(text)")
     let copied = try await sandbox.digest(to)
     #expect(copied == digest, "\(digest.difference(from: copied) ?? "")")
@@ -185,19 +178,11 @@ struct MigrateTests {
   func unfinished() async throws {
     let (from, to) = (sandbox.url("sqlite", "from"), sandbox.url("log", "to"))
     try await sandbox.fill(from, rooms: 40)
-    let tool = try #require(Repository.tool)
-    var wait: UInt32 = 100
     // Killed while it copies: there is a store, and it is not whole.
-    while true {
-      let child = try ChildProcess(["migrate", from, to], of: tool)
-      while Directory.isMissing(sandbox.path("to/manifest")) { usleep(2000) }
-      usleep(wait * 10)
-      child.kill()
-      let end = try child.wait()
-      if end == .killed(signal: ChildProcess.killSignal) { break }
-      Directory.remove(sandbox.path("to"))
-      wait /= 2
+    let end = try sandbox.kill(["migrate", from, to]) {
+      !Directory.isMissing(sandbox.path("to/manifest"))
     }
+    try #require(end == .killed(signal: ChildProcess.killSignal), "\(end)")
     for arguments in [["set", "/late", "1"], ["get", "/"], ["verify"], ["compact"]] {
       let (status, text) = try sandbox.spawn(arguments + ["--store", to])
       #expect(status == 78, "\(arguments): \(text)")

@@ -15,7 +15,7 @@ enum Tested {
         longestKey: .max, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .relaxed,
         isPersistent: false),
       options: StorageOptions(compression: compression, durability: .relaxed),
-      evicts: true, keepsDocuments: true, tests: "StorageConformanceTests"
+      evicts: true, keepsDocuments: true, verifies: true, tests: "StorageConformanceTests"
     ) { (_, options) throws(StoreError) in try StorageConfiguration.memory(options).open() }
   }
 
@@ -27,7 +27,7 @@ enum Tested {
         longestKey: 510, bestValueSize: 4080, writeQuantum: 16384, strongest: .power,
         isPersistent: true),
       options: StorageOptions(compression: compression, durability: .process),
-      evicts: true, keepsDocuments: true, overlooks: [.trap, .silentLoss],
+      evicts: true, keepsDocuments: true, verifies: true, overlooks: [.trap, .silentLoss],
       tests: "StorageConformanceTests"
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.lmdb(at: directory, options: options).open()
@@ -41,7 +41,8 @@ enum Tested {
         longestKey: 4095, bestValueSize: 16 << 10, writeQuantum: 8192, strongest: .power,
         isPersistent: true),
       options: StorageOptions(compression: compression, durability: .process),
-      evicts: true, keepsDocuments: true, overlooks: [.lostAcknowledged, .silentLoss],
+      evicts: true, keepsDocuments: true, verifies: true,
+      overlooks: [.lostAcknowledged, .silentLoss],
       tests: "StorageConformanceTests"
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.sqlite(at: directory, options: options).open()
@@ -57,7 +58,7 @@ enum Tested {
         longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .power,
         isPersistent: true),
       options: StorageOptions(compression: compression, durability: .process),
-      evicts: true, keepsDocuments: true, overlooks: [.lostAcknowledged],
+      evicts: true, keepsDocuments: true, verifies: true, overlooks: [.lostAcknowledged],
       tests: "StorageConformanceTests"
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.log(at: directory, options: options, log: log).open()

@@ -35,6 +35,31 @@ struct EvictionSelfTests {
     #expect(failure?.anomaly == anomaly, "\(failure?.description ?? "not caught")")
   }
 
+  @Test("A backend that no longer verifies its store or keeps documents is told")
+  func undone() async throws {
+    let flawed = FlawedEviction.factory(.evictsPins)
+    let forgetful = Tested.memory(.standard)
+    let name = "traits are what was declared and asked for, and stay"
+    for (factory, words) in [
+      (
+        BackendFactory(
+          name: "backend that cannot verify", declared: flawed.declared, options: flawed.options,
+          evicts: true, keepsDocuments: true, verifies: true, open: flawed.open),
+        "VerifyingBackend"
+      ),
+      (
+        BackendFactory(
+          name: "backend with undeclared documents", declared: forgetful.declared,
+          options: forgetful.options, evicts: true, verifies: true, open: forgetful.open),
+        "DocumentBackend"
+      ),
+    ] {
+      let check = try #require(BackendCheck.all(for: factory).first { $0.name == name })
+      let failure = await #expect(throws: ConformanceFailure.self) { try await check.run(factory) }
+      #expect(failure?.message.contains(words) == true, "\(failure?.description ?? "not caught")")
+    }
+  }
+
   @Test("A backend that evicts and says that it does not is told")
   func undeclared() async throws {
     let right = Tested.memory(.none)

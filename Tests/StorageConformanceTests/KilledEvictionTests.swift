@@ -28,8 +28,7 @@ import Testing
     for seed in 1...Self.kills {
       await #expect(processExitsWith: .signal(SIGKILL)) {
         [path = path as String, seed = seed as UInt64] in
-        let backend = try Streams.lmdb(path)
-        try await Streams.run(backend, seed)
+        try await Streams.run(path, seed) { try Streams.lmdb(path) }
       }
       let backend = try Streams.lmdb(path)
       try await check(backend, (backend as? PackedBackend<LMDBStore>)?.store, seed)
@@ -43,8 +42,7 @@ import Testing
     for seed in 1...Self.kills {
       await #expect(processExitsWith: .signal(SIGKILL)) {
         [path = path as String, seed = seed as UInt64] in
-        let backend = try Streams.sqlite(path)
-        try await Streams.run(backend, seed)
+        try await Streams.run(path, seed) { try Streams.sqlite(path) }
       }
       let backend = try Streams.sqlite(path)
       try await check(backend, (backend as? PackedBackend<SQLiteStore>)?.store, seed)
@@ -143,10 +141,17 @@ private enum Streams {
       })
   }
 
-  /// Streams rooms until it is killed, at a moment that the seed chooses.
-  static func run(_ backend: any StorageBackend, _ seed: UInt64) async throws {
-    let tree = try await backend.tree(named: "main")
+  /// Streams rooms until it is killed: at a file operation that the seed chooses, or, where these cannot be
+  /// counted, at a room.
+  static func run(
+    _ directory: String, _ seed: UInt64, _ open: () throws -> any StorageBackend
+  ) async throws {
     var random = SeededRandom(seed: seed)
+    try? System.makeDirectory(directory)
+    let session = IOSession.isAvailable ? try IOSession.fail(directory, at: nil, with: .kill) : nil
+    defer { session?.end() }
+    let backend = try open()
+    let tree = try await backend.tree(named: "main")
     var room =
       try backend.read { (view) throws(StoreError) in
         try view.trackedQueries(tree, after: nil, limit: .max)
@@ -154,11 +159,9 @@ private enum Streams {
     try await backend.commit([
       .setMetadata(tree, "began", [24, 16, 8, 0].map { UInt8(room >> $0 & 255) })
     ])
-    let delay = UInt32.random(in: 20_000...500_000, using: &random)
-    Task.detached {
-      usleep(delay)
-      raise(SIGKILL)
-    }
+    let count = Int.random(in: 20..<1_000, using: &random)
+    if let session { session.fail(at: session.operationCount + count, with: .kill) }
+    let last = room + count / 10
     var active: [QueryID] = []
     while true {
       let path = path(room)
@@ -181,6 +184,7 @@ private enum Streams {
         Task.detached { _ = try await backend.evicting().evict(to: 250_000, dryRun: false) }
       }
       room += 1
+      if session == nil, room > last { System.die() }
     }
   }
 }

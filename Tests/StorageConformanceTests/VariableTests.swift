@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferStorage
 import Testing
 
@@ -91,7 +92,7 @@ import Testing
   @Test(
     arguments: [
       ("queue", ["queue"]), ("queue|reopen", ["queue", "reopen"]), ("|queue", ["queue"]),
-      ("", [""]), ("Queue", []), ("queue| no check says this", ["queue"]),
+      ("", [""]), ("queue| no check says this", ["queue"]),
     ] as [(String, [String])])
   func `Checks are chosen by phrases`(value: String, phrases: [String]) {
     let all = BackendCheck.all(for: Tested.log(.none)).map(\.description)
@@ -99,7 +100,36 @@ import Testing
       BackendCheck.all(for: Tested.log(.none)).map(\.description)
     }
     #expect(chosen == all.filter { check in phrases.contains { check.contains($0) } })
-    #expect(chosen.isEmpty == phrases.isEmpty)
+    #expect(!chosen.isEmpty)
+  }
+
+  @Test func `A phrase that no check says fails in every tier`() async {
+    await Variable.$values.withValue(["CONIFER_CHECK": "Queue|no check says this"]) {
+      let backend = Tested.log(.none)
+      let store = StoreFactory(name: "none", declared: backend.declared) {
+        path throws(StoreError) in
+        throw StoreError(.io, "Nothing is opened in \(path).")
+      }
+      let stores = StoreCheck.all(for: store)
+      let backends = BackendCheck.all(for: backend)
+      let processes = ProcessCheck.all(for: backend)
+      #expect([stores.count, backends.count, processes.count] == [1, 1, 1])
+      for run: @Sendable () async throws -> Void in [
+        { for check in stores { try await check.run(store) } },
+        { for check in backends { try await check.run(backend) } },
+        { for check in processes { try await check.run(backend) { _ in } } },
+      ] {
+        let failure = await #expect(throws: ConformanceFailure.self) { try await run() }
+        #expect(failure?.message.contains("CONIFER_CHECK=Queue|no check says this") == true)
+      }
+    }
+  }
+
+  @Test func `A phrase of one tier leaves the others without a check`() {
+    Variable.$values.withValue(["CONIFER_CHECK": "processes: "]) {
+      #expect(BackendCheck.all(for: Tested.log(.none)).isEmpty)
+      #expect(!ProcessCheck.all(for: Tested.log(.none)).isEmpty)
+    }
   }
 
   @Test func `Kills that are no number are refused`() throws {

@@ -1,4 +1,4 @@
-internal import ConiferTree
+internal import ConiferKeyValue
 
 #if canImport(Darwin)
   import Darwin

@@ -72,7 +72,7 @@ extension Engine {
   private func keepAside(
     _ file: any LogFile, _ source: String, _ number: UInt64, _ range: Range<Int>
   ) throws(StoreError) {
-    let path = path("\(FileName.hex(number))-\(range.lowerBound).damaged")
+    let path = path("\(number.hex)-\(range.lowerBound).damaged")
     let bytes = try file.contents(source, at: range.lowerBound, count: range.count)
     let copy = try create(path)
     try writing("write", path) { () throws(FileFailure) in

@@ -77,12 +77,12 @@ extension Engine {
 
   /// Sealed segments that no key points to.
   ///
-  /// - Parameter owed: dead bytes that still count as live in them.
+  /// - Parameter stale: dead bytes that still count as live in them.
   private func droppable(
-    _ snapshot: Snapshot, _ active: Active?, owed: [UInt64: Int] = [:]
+    _ snapshot: Snapshot, _ active: Active?, stale: [UInt64: Int] = [:]
   ) -> [Segment] {
     snapshot.segments.values.filter { segment in
-      segment.live <= owed[segment.number] ?? 0 && segment.number != active?.segment.number
+      segment.live <= stale[segment.number] ?? 0 && segment.number != active?.segment.number
         && !outputs.values.contains { $0.segment === segment }
     }
   }
@@ -168,8 +168,8 @@ extension Engine {
     snapshot.tables =
       (made.table.map { [$0] } ?? []) + before.tables.dropFirst(made.merged.count)
     if let segment = made.active?.segment { snapshot.segments[segment.number] = segment }
-    let owed = published.state.withLock { $0 }.owed
-    let dropped = droppable(snapshot, next, owed: owed)
+    let stale = published.state.withLock { $0 }.staleBytes
+    let dropped = droppable(snapshot, next, stale: stale)
     for segment in dropped { snapshot.segments[segment.number] = nil }
 
     var manifest = manifest
@@ -183,7 +183,7 @@ extension Engine {
       Manifest.SegmentEntry(
         number: segment.number, kind: segment.kind,
         length: segment.length,
-        live: max(0, segment.live - (owed[segment.number] ?? 0)))
+        live: max(0, segment.live - (stale[segment.number] ?? 0)))
     }.sorted { $0.number < $1.number }
     manifest.tables = snapshot.tables.map(\.entry)
     try write(manifest)
@@ -195,11 +195,11 @@ extension Engine {
     for segment in dropped { segment.drop() }
     published.state.withLock { state in
       // Published together with the tail, so that no reader sees bytes counted twice.
-      for (number, bytes) in owed { snapshot.segments[number]?.live -= bytes }
+      for (number, bytes) in stale { snapshot.segments[number]?.live -= bytes }
       state.snapshot = snapshot
       state.tailBytes = 0
       state.goneBytes = 0
-      state.owing = []
+      state.staleKeys = []
       state.folds += 1
     }
     for segment in dropped { try? files.remove(segment.path) }

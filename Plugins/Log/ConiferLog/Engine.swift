@@ -168,10 +168,5 @@ struct FileName: CustomStringConvertible {
     }
   }
 
-  static func hex(_ number: UInt64) -> String {
-    let digits = String(number, radix: 16)
-    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
-  }
-
-  var description: String { "\(Self.hex(number)).\(kind == .segment ? "segment" : "table")" }
+  var description: String { "\(number.hex).\(kind == .segment ? "segment" : "table")" }
 }

@@ -124,7 +124,7 @@ public final class LogStore: OrderedStore {
     let published = try opened().published
     // Summed under the lock: a fold corrects the counts of all segments in one step.
     let (state, size) = published.state.withLock { ($0, $0.size) }
-    let live = max(0, size.live - published.owedBytes(state))
+    let live = max(0, size.live - published.staleBytes(state))
     return StoreSize(live: live, free: max(0, size.file - live), file: size.file)
   }
 

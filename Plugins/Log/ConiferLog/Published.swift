@@ -12,15 +12,15 @@ final class Published: Sendable {
     /// Bytes of files that are neither segments nor tables.
     var otherBytes = 0
     /// The keys in the tail whose older values still count as live, and the number of folds.
-    var owing: [Bytes] = []
+    var staleKeys: [Bytes] = []
     var folds = 0
   }
 
   let state = Mutex(State())
-  private let debt = Mutex(Debt())
+  private let stale = Mutex(Stale())
 
   /// The dead bytes of the first of these keys.
-  private struct Debt {
+  private struct Stale {
     var folds = 0
     var count = 0
     var bytes = 0
@@ -31,18 +31,18 @@ final class Published: Sendable {
 
   /// Dead bytes that still count as live in segments and tables until the next fold; each key is
   /// looked up once.
-  func owedBytes(_ state: State) -> Int {
-    debt.withLock { debt in
-      if debt.folds != state.folds { debt = Debt(folds: state.folds) }
-      while debt.count < state.owing.count {
-        let key = state.owing[debt.count]
-        debt.count += 1
+  func staleBytes(_ state: State) -> Int {
+    stale.withLock { stale in
+      if stale.folds != state.folds { stale = Stale(folds: state.folds) }
+      while stale.count < state.staleKeys.count {
+        let key = state.staleKeys[stale.count]
+        stale.count += 1
         guard let found = try? state.snapshot.findInTables(key) else { continue }
         // Its entry in the index; about half of the key is shared with its neighbour.
-        debt.bytes += key.count / 2 + found.weight - 16
-        if case .value(let pointer) = found { debt.bytes += pointer.weight(key) }
+        stale.bytes += key.count / 2 + found.weight - 16
+        if case .value(let pointer) = found { stale.bytes += pointer.weight(key) }
       }
-      return debt.bytes
+      return stale.bytes
     }
   }
 }
@@ -52,19 +52,19 @@ extension Published.State {
   mutating func set(_ key: Bytes, _ slot: Slot) {
     snapshot.version += 1
     if slot != .gone, !snapshot.gaps.isEmpty { snapshot.gaps.put(key) }
-    var owes = !snapshot.tables.isEmpty
+    var hasStaleValue = !snapshot.tables.isEmpty
     if let old = snapshot.tail[key] {
       if case .value(let pointer) = old.slot { count(pointer, key, -1) }
       weigh(key, old.slot, -1)
-      owes = old.owes
-    } else if owes {
-      owing.append(key)
+      hasStaleValue = old.hasStaleValue
+    } else if hasStaleValue {
+      staleKeys.append(key)
     }
     if case .value(let pointer) = slot { count(pointer, key, 1) }
     if case .gone = slot, snapshot.tables.isEmpty {
       snapshot.tail[key] = nil
     } else {
-      snapshot.tail[key] = TailEntry(slot: slot, owes: owes)
+      snapshot.tail[key] = TailEntry(slot: slot, hasStaleValue: hasStaleValue)
       weigh(key, slot, 1)
     }
   }
@@ -86,20 +86,20 @@ extension Published.State {
     count(new, key, 1)
     let known = snapshot.tail[key]
     if known == nil { weigh(key, .value(new), 1) }
-    snapshot.tail[key] = TailEntry(slot: .value(new), owes: known?.owes ?? false)
+    snapshot.tail[key] = TailEntry(slot: .value(new), hasStaleValue: known?.hasStaleValue ?? false)
   }
 
   /// The dead bytes of the tail's keys in tables that still count as live, by segment. Unreadable
   /// entries are left out, so that live bytes are never counted too low.
-  var owed: [UInt64: Int] {
+  var staleBytes: [UInt64: Int] {
     guard !snapshot.tables.isEmpty else { return [:] }
-    var owed: [UInt64: Int] = [:]
+    var bytes: [UInt64: Int] = [:]
     snapshot.tail.forEach { key, entry in
-      if entry.owes, let debt = snapshot.debt(key) {
-        owed[debt.segment.number, default: 0] += debt.bytes
+      if entry.hasStaleValue, let stale = snapshot.staleValue(key) {
+        bytes[stale.segment.number, default: 0] += stale.bytes
       }
     }
-    return owed
+    return bytes
   }
 
   /// Bytes that count as live, including the tail's dead ones, and bytes of all files.

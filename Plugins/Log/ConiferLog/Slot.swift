@@ -36,7 +36,7 @@ struct TailEntry: Sendable {
   var slot: Slot
   /// Whether the key's older value in tables still counts as live. Folding the tail corrects that,
   /// so that a commit need not look the value up.
-  var owes: Bool
+  var hasStaleValue: Bool
 }
 
 /// The index entry of a key, lent.

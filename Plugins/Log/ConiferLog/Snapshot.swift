@@ -30,7 +30,7 @@ struct Snapshot: Sendable {
   }
 
   /// The segment of a key's value in tables, and the value's length there.
-  func debt(_ key: Bytes) -> (segment: Segment, bytes: Int)? {
+  func staleValue(_ key: Bytes) -> (segment: Segment, bytes: Int)? {
     guard let found = try? findInTables(key), case .value(let pointer) = found,
       let segment = segments[pointer.segment]
     else { return nil }

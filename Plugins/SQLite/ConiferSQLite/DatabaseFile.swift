@@ -98,7 +98,7 @@ struct DatabaseFile {
     else {
       throw damaged(path, cause: "the header names page size \(pageSize) or an unknown format")
     }
-    // With a log, a valid database may be shorter than its header says: folding the log writes the
+    // With a log, a valid database may be shorter than its header says: a checkpoint writes the
     // header first.
     if try Platform.length(of: log) == 0, number(24) == number(92) {
       let stated = Int(number(28)) * Self.pageSize
@@ -181,7 +181,7 @@ struct DatabaseFile {
       try Platform.syncDirectory(Platform.parent(of: path))
       return connection
     } catch {
-      // A refused opening changes nothing: the log is not folded either.
+      // A refused opening changes nothing: the log is not checkpointed either.
       _ = conifer_sqlite_no_checkpoint_on_close(connection.handle)
       connection.close()
       throw error

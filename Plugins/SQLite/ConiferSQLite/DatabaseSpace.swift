@@ -3,8 +3,8 @@ import ConiferStorage
 
 /// The room on disk that the writer of a database needs: what is set aside, and the file's length.
 ///
-/// A commit that adds pages makes the file long enough for them before it is done, so that folding
-/// the log never needs space: a full disk can then be emptied however long the log is.
+/// A commit that adds pages makes the file long enough for them before it is done, so that a checkpoint
+/// of the log never needs space: a full disk can then be emptied however long the log is.
 final class DatabaseSpace {
   var reserve: SpaceReserve
   private let file: DatabaseFile
@@ -44,7 +44,7 @@ final class DatabaseSpace {
     return file.ownSync?(log) ?? 0
   }
 
-  /// Syncs the database after a fold, since the next commit may overwrite the log.
+  /// Syncs the database after a checkpoint, since the next commit may overwrite the log.
   ///
   /// - Returns: zero or an `errno`.
   func syncDatabase() -> Int32 {

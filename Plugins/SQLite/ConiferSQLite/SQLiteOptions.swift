@@ -4,9 +4,9 @@ public struct SQLiteOptions: Sendable, Equatable {
   public var writerCache = 4 << 20
   /// Bytes of pages that each reading connection keeps in memory.
   public var readerCache = 1 << 20
-  /// After how many pages (4,096 bytes each) the write-ahead log is folded into the database.
+  /// After how many pages (4,096 bytes each) the write-ahead log is written into the database.
   public var checkpointPages = 1000
-  /// To how many bytes the log file is cut after it was folded; what is kept is written again
+  /// To how many bytes the log file is cut after a checkpoint; what is kept is written again
   /// without asking the file system for space.
   public var logKept = 4 << 20
   /// How many views may be open at once; one more is refused with `full`.

@@ -157,7 +157,7 @@ public final class SQLiteStore: OrderedStore {
 
   /// A frozen view of the newest commit: a read transaction on a connection of its own.
   ///
-  /// While it is held the log cannot be folded past it, so it grows with every commit.
+  /// While it is held no checkpoint goes past it, so the log grows with every commit.
   ///
   /// - Throws: `io`, `closed`, `suspended`, `full` (more than `options.viewsAtMost` are open).
   public func view() throws(StoreError) -> any OrderedView {
@@ -179,10 +179,10 @@ public final class SQLiteStore: OrderedStore {
       file: try file.length() + Platform.length(of: path + "/reserve"))
   }
 
-  /// Gives free pages back to the file system, then folds and cuts the log.
+  /// Gives free pages back to the file system, then checkpoints and cuts the log.
   ///
   /// - Returns: whether free pages are left. A log that an open view holds is not counted: it is
-  ///   folded by later commits, or the next `tidy`.
+  ///   checkpointed by later commits, or the next `tidy`.
   /// - Throws: `io`, `full`, `poisoned`, `closed`, `suspended`.
   public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     try state.withLock { (state: inout State) throws(StoreError) -> Bool in
@@ -257,7 +257,7 @@ public final class SQLiteStore: OrderedStore {
     }
   }
 
-  /// Makes all commits durable, folds the log, and closes; a second call does nothing.
+  /// Makes all commits durable, checkpoints the log, and closes; a second call does nothing.
   ///
   /// It waits up to a second for reads in progress; open views throw `closed` at their next read.
   ///

@@ -28,8 +28,8 @@ final class Writer: @unchecked Sendable {
   /// Pages in the log after the last commit that wrote any, from SQLite's hook.
   private let logPages: UnsafeMutablePointer<Int32>
   private var syncsCommits = false
-  /// At how many pages in the log the next fold is tried.
-  private var foldAt: Int32
+  /// At how many pages in the log the next checkpoint is tried.
+  private var checkpointAt: Int32
   private let space: DatabaseSpace
   private let countPages: Statement
 
@@ -55,7 +55,7 @@ final class Writer: @unchecked Sendable {
     clear = try statements { "DELETE FROM \($0) WHERE key>=?1 AND key<?2" }
     self.connection = connection
     options = file.options
-    foldAt = Int32(clamping: max(options.checkpointPages, 1))
+    checkpointAt = Int32(clamping: max(options.checkpointPages, 1))
     logPages = .allocate(capacity: 1)
     logPages.initialize(to: 0)
     // The hook takes the place of SQLite's automatic checkpoint.
@@ -79,7 +79,7 @@ final class Writer: @unchecked Sendable {
   }
 
   /// The number of frames in the log after the newest commit; 0 when there was none since opening,
-  /// or the log was folded since.
+  /// or the log was checkpointed since.
   var framesInLog: Int { Int(logPages.pointee) }
 
   /// Applies a batch in one transaction and makes it as durable as asked.
@@ -90,7 +90,7 @@ final class Writer: @unchecked Sendable {
     if pages > 0 { isSoft = !isPower || space.syncsItself }
     // A commit that changed nothing wrote nothing, so it synced nothing either.
     if isPower { try harden() }
-    if pages > 0 { foldIfLong(pages) }
+    if pages > 0 { checkpointIfLong(pages) }
   }
 
   /// Runs a batch as one transaction; on a full disk with the space of the log, and with what was set
@@ -106,9 +106,9 @@ final class Writer: @unchecked Sendable {
       guard error.code == .full, poison == nil else { throw error }
       refusal = error
     }
-    // After folding, the next commit overwrites the log without new space, so deleting works while
+    // After a checkpoint, the next commit overwrites the log without new space, so deleting works while
     // the disk is full.
-    if fold(SQLITE_CHECKPOINT_RESTART, patience: 10) == .done {
+    if checkpoint(SQLITE_CHECKPOINT_RESTART, patience: 10) == .done {
       do throws(StoreError) {
         return try transact(batch, syncs: syncs)
       } catch {
@@ -261,9 +261,9 @@ final class Writer: @unchecked Sendable {
     }
   }
 
-  /// How an attempt to fold the log into the database ended.
-  enum Fold: Equatable {
-    /// The whole log was folded.
+  /// How an attempt at a checkpoint ended.
+  enum Checkpoint: Equatable {
+    /// The whole log is in the database.
     case done
     /// A view, a full disk or another program prevents it; it is tried again later.
     case held
@@ -271,21 +271,21 @@ final class Writer: @unchecked Sendable {
     case failed
   }
 
-  /// Folds the log into the database, as far as no view needs it.
+  /// Writes the log into the database, as far as no view needs it.
   ///
   /// - Parameters:
   ///   - mode: one of SQLite's checkpoint modes.
   ///   - patience: milliseconds to wait for readers to leave the log.
-  func fold(_ mode: Int32, patience: Int32) -> Fold {
+  func checkpoint(_ mode: Int32, patience: Int32) -> Checkpoint {
     sqlite3_busy_timeout(connection.handle, patience)
     defer { sqlite3_busy_timeout(connection.handle, 5000) }
     space.forgetLength()
     var inLog: Int32 = 0
-    var folded: Int32 = 0
-    let code = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, &inLog, &folded)
+    var written: Int32 = 0
+    let code = sqlite3_wal_checkpoint_v2(connection.handle, "main", mode, &inLog, &written)
     switch code & 0xff {
     case SQLITE_OK:
-      guard inLog == folded else { return .held }
+      guard inLog == written else { return .held }
       let number = space.syncsItself ? space.syncDatabase() : 0
       guard number == 0 else {
         _ = poisoned(bySync: number, of: "database")
@@ -296,30 +296,30 @@ final class Writer: @unchecked Sendable {
       return .done
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL: return .held
     default:
-      let error = failed(code, "fold the log")
+      let error = failed(code, "write the log into the database")
       guard error.code != .full else { return .held }
       _ = poisoned(by: error)
       return .failed
     }
   }
 
-  /// Folds the log when it has become long.
+  /// Writes the log into the database when it has become long.
   ///
   /// - Parameter pages: how many it has.
-  private func foldIfLong(_ pages: Int32) {
+  private func checkpointIfLong(_ pages: Int32) {
     let threshold = Int32(clamping: max(options.checkpointPages, 1))
-    if pages < threshold { foldAt = threshold }
+    if pages < threshold { checkpointAt = threshold }
     // Held back by a view once, it is not tried (and synced) at every commit, but at once in a
     // moment without views.
-    guard pages >= foldAt || (pages >= threshold && readers.isQuiet) else { return }
-    let result: Fold
+    guard pages >= checkpointAt || (pages >= threshold && readers.isQuiet) else { return }
+    let result: Checkpoint
     if pages / 4 >= threshold {
       // Views that overlap without a gap would prevent the log from ever restarting.
-      result = readers.hold { fold(SQLITE_CHECKPOINT_RESTART, patience: 10) }
+      result = readers.hold { checkpoint(SQLITE_CHECKPOINT_RESTART, patience: 10) }
     } else {
-      result = fold(SQLITE_CHECKPOINT_PASSIVE, patience: 0)
+      result = checkpoint(SQLITE_CHECKPOINT_PASSIVE, patience: 0)
     }
-    foldAt = result == .done ? threshold : pages + max(threshold / 4, 1)
+    checkpointAt = result == .done ? threshold : pages + max(threshold / 4, 1)
   }
 
   /// Gives free pages back to the file system; returns whether more is left.
@@ -336,25 +336,25 @@ final class Writer: @unchecked Sendable {
       }
       if logPages.pointee > 0 {
         isSoft = true
-        foldIfLong(logPages.pointee)
+        checkpointIfLong(logPages.pointee)
       }
       let left = try connection.integer("PRAGMA freelist_count")
       guard left < free else { break }
       free = left
       if free > 0, ContinuousClock.now >= end { return true }
     }
-    _ = fold(SQLITE_CHECKPOINT_TRUNCATE, patience: 0)
+    _ = checkpoint(SQLITE_CHECKPOINT_TRUNCATE, patience: 0)
     if let poison { throw poison }
     _ = space.reserve.set()
     return false
   }
 
-  /// Makes everything durable, folds the log and closes; the files are always released.
+  /// Makes everything durable, writes the log into the database and closes; the files are always released.
   func close() throws(StoreError) {
-    if poison == nil, fold(SQLITE_CHECKPOINT_TRUNCATE, patience: 100) == .held {
+    if poison == nil, checkpoint(SQLITE_CHECKPOINT_TRUNCATE, patience: 100) == .held {
       do throws(StoreError) { try harden() } catch { _ = poisoned(by: error) }
     }
-    // Nothing is folded after a failed sync: reopening reads the log as it is on disk.
+    // There is no checkpoint after a failed sync: reopening reads the log as it is on disk.
     if poison != nil { _ = conifer_sqlite_no_checkpoint_on_close(connection.handle) }
     sqlite3_wal_hook(connection.handle, nil, nil)
     for statement in [begin, commit, countPages] + put + delete + clear + find {

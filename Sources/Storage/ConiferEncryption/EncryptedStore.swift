@@ -16,7 +16,7 @@
     let pass: Mutex<ResealingPass?> = Mutex(nil)
     /// Whether old sessions were looked for since opening.
     let hasDroppedSessions = Mutex(false)
-    /// Scopes whose own key the last pass lacked, with the sessions of the records left for it.
+    /// Scopes whose own key the last pass did not have, with the sessions of the records left for it.
     let withheld: Mutex<[StoreScope: Set<UInt32>]> = Mutex([:])
 
     init(_ base: any OrderedStore, _ ring: KeyRing) {

@@ -9,15 +9,7 @@ extension RawSpan {
   /// Orders lent bytes against a byte string as unsigned bytes: negative, zero or positive.
   @inlinable
   public func compare(_ other: Bytes) -> Int {
-    let n = min(byteCount, other.count)
-    var i = 0
-    while i < n {
-      let a = unsafeLoad(fromByteOffset: i, as: UInt8.self)
-      let b = other[i]
-      if a != b { return a < b ? -1 : 1 }
-      i += 1
-    }
-    return byteCount - other.count
+    withUnsafeBytes { left in other.withUnsafeBytes { compareBytes(left, $0) } }
   }
 
   /// Whether the bytes begin with a prefix.
@@ -31,11 +23,5 @@ extension RawSpan {
 /// Whether byte string `a` sorts before `b`, as unsigned bytes.
 @inlinable
 public func bytesPrecede(_ a: Bytes, _ b: Bytes) -> Bool {
-  let n = min(a.count, b.count)
-  var i = 0
-  while i < n {
-    if a[i] != b[i] { return a[i] < b[i] }
-    i += 1
-  }
-  return a.count < b.count
+  compareBytes(a, b) < 0
 }

@@ -75,7 +75,8 @@ public enum MissingKey: String, Sendable {
 }
 
 extension OrderedView {
-  /// The keys and sizes of what `walk` visits.
+  /// The keys and sizes of what `walk` visits, for views whose values are all readable; what wraps a view that has
+  /// unreadable ones forwards the requirement.
   public func walkKeys(
     _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
   ) throws(StoreError) {

@@ -102,7 +102,7 @@ package struct LeafCursor<Runs: RunSource> {
       if index == 0, bytesPrecede(found.separator, key) { try checkGap(found) }
       return index < range.upperBound ? true : try nextRun()
     }
-    return try goOn(from: try runs.foundRun(after: nil))
+    return try firstLeaf(from: try runs.foundRun(after: nil))
   }
 
   /// Moves to the next leaf; false when there is none.
@@ -115,7 +115,7 @@ package struct LeafCursor<Runs: RunSource> {
   package mutating func nextRun() throws(StoreError) -> Bool {
     // Where entries lie behind the range, no run behind this one has any in it.
     guard let run, range.upperBound == entries.count else { return end() }
-    return try goOn(from: try checkedRun(after: run))
+    return try firstLeaf(from: try checkedRun(after: run))
   }
 
   /// Moves to the leaf before; false when there is none.
@@ -126,7 +126,7 @@ package struct LeafCursor<Runs: RunSource> {
     return try goBack(from: try runs.foundRun(before: run), behind: run)
   }
 
-  private mutating func goOn(from run: FoundRun?) throws(StoreError) -> Bool {
+  private mutating func firstLeaf(from run: FoundRun?) throws(StoreError) -> Bool {
     var run = run
     while let here = run, bytesPrecede(here.separator, high) {
       try load(here)

@@ -124,9 +124,6 @@ extension OrderedView {
 /// A byte string for a message: hex, shortened.
 func text(_ bytes: Bytes) -> String {
   if bytes.isEmpty { return "(empty)" }
-  let hex = bytes.prefix(16).map { byte in
-    let digits = String(byte, radix: 16)
-    return digits.count < 2 ? "0" + digits : digits
-  }.joined()
+  let hex = Bytes(bytes.prefix(16)).hex
   return bytes.count > 16 ? "\(hex)… (\(bytes.count) bytes)" : hex
 }

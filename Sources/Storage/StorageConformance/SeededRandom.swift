@@ -1,4 +1,4 @@
-internal import ConiferTree
+internal import ConiferKeyValue
 
 /// A generator of numbers that a seed repeats exactly.
 struct SeededRandom: RandomNumberGenerator {

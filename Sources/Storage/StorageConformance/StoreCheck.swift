@@ -62,15 +62,21 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
   /// Every check that applies to a factory's declared traits.
   ///
   /// `CONIFER_CHECK` in the environment leaves only those whose name contains one of its phrases,
-  /// which `|` separates.
+  /// which `|` separates; when no check of the kit has one, a check that fails.
   ///
   /// - Parameter factory: the factory whose traits choose the checks; a trait that is not declared
   ///   is checked to be absent.
   public static func all(for factory: StoreFactory) -> [StoreCheck] {
-    conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
+    if let unknown = Variable.unknownCheck {
+      return [StoreCheck("CONIFER_CHECK names a check") { _ in throw unknown }]
+    }
+    return conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
       Variable.asksFor($0.name)
     }
   }
+
+  /// The checks for every kind of factory.
+  static var every: [StoreCheck] { conditional.flatMap(\.checks) }
 
   /// The checks that do not apply to a factory, with the reason.
   static func leftOut(for factory: StoreFactory) -> [CheckResult] {

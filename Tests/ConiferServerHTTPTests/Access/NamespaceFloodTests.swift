@@ -3,6 +3,7 @@
   import ConiferServerHTTP
   import ConiferTree
   import Synchronization
+  import TestSupport
   import Testing
 
   /// Databases under names that anybody makes up.

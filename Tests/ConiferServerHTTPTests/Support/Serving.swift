@@ -54,18 +54,6 @@
   /// A log that nobody reads.
   var quiet: Logger { Logger(label: "test", factory: { _ in SwiftLogNoOpLogHandler() }) }
 
-  /// Returns when something holds; a test that waits in vain fails after ten seconds.
-  func eventually(
-    _ words: Comment, at location: SourceLocation = #_sourceLocation,
-    _ condition: () async throws -> Bool
-  ) async throws {
-    for _ in 0..<2000 {
-      if try await condition() { return }
-      try await Task.sleep(for: .milliseconds(5))
-    }
-    Issue.record(words, sourceLocation: location)
-  }
-
   /// A responder as a closure.
   struct ClosureResponder: HTTPResponder {
     let answer: @Sendable (HTTPRequest) async -> HTTPResponse?

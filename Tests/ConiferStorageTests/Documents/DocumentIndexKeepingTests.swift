@@ -69,6 +69,7 @@ import Testing
     var backend = try IndexTests.open(store)
     let tree = try await tree(backend)
     var stored: [DocumentPath: Document] = [:]
+    var asked = 0
     for round in 0..<12 {
       if random.chance(35) {
         let indexes = (0..<random.below(4)).map { _ in Samples.index(&random) }
@@ -99,12 +100,14 @@ import Testing
       for _ in 0..<6 {
         let query = Samples.query(&random, over: all)
         guard (try? query.validate()) != nil else { continue }
+        asked += 1
         let answer = try answer(backend, tree, query)
         #expect(
           answer.documents == query.evaluate(all),
           "seed \(seed), round \(round): \(query.canonical) by \(answer.explanation)")
       }
     }
+    #expect(asked > 30, "seed \(seed)")
     try await backend.close()
   }
 

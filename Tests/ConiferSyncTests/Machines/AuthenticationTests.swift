@@ -154,7 +154,7 @@ struct AuthenticationTests {
     #expect(bench.answer(shown.lastNumber).contains(.writable(true)))
   }
 
-  @Test("another user: writes of the first one are settled, and never sent as the second one's")
+  @Test("another user: writes of the first one end, and are never sent as the second one's")
   func identity() {
     var bench = Bench(lane: lane, usesTokens: true)
     bench.connect(as: ada)

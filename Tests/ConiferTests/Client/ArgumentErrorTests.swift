@@ -114,7 +114,7 @@ import Testing
     #expect(await failure { _ = try await receipt.id }?.code == mistake.code)
     #expect(await failure { _ = try await receipt.durable }?.code == mistake.code)
     #expect(await failure { try await receipt.acknowledged() }?.code == mistake.code)
-    #expect(try bench.engine.noted.writes.isEmpty)
+    #expect(try bench.engine.recorded.writes.isEmpty)
     #expect(!error.localizedDescription.isEmpty)
   }
 
@@ -155,8 +155,8 @@ import Testing
     await bench.settle()
     let (path, query) = ("invalid-path", "invalid-query")
     #expect(told.all == [path, path, path, query, query, query])
-    #expect(try bench.engine.noted.listeners.isEmpty)
-    #expect(try bench.engine.noted.pins.isEmpty)
+    #expect(try bench.engine.recorded.listeners.isEmpty)
+    #expect(try bench.engine.recorded.pins.isEmpty)
   }
 
   @Test func `a read's completion block is told, with an empty snapshot`() async throws {
@@ -166,7 +166,7 @@ import Testing
     }
     await bench.settle()
     #expect(told.all == ["invalid-path false"])
-    #expect(try bench.engine.noted.gets.isEmpty)
+    #expect(try bench.engine.recorded.gets.isEmpty)
   }
 
   @Test func `operations for the end of a connection tell their blocks`() async throws {
@@ -185,7 +185,7 @@ import Testing
         "invalid-path", "invalid-value", "invalid-priority", "read-only", "invalid-update",
         "read-only", "",
       ])
-    #expect(try bench.engine.noted.disconnects.isEmpty)
+    #expect(try bench.engine.recorded.disconnects.isEmpty)
   }
 
   @Test func `transactions tell their completion blocks`() async throws {
@@ -216,7 +216,7 @@ import Testing
 
   @Test func `the client's own places cannot be kept synced`() throws {
     bench.root.child(".info/connected").keepSynced(true)
-    #expect(try bench.engine.noted.pins.isEmpty)
+    #expect(try bench.engine.recorded.pins.isEmpty)
   }
 }
 

@@ -162,7 +162,7 @@ import Testing
     let post = Post(title: "A", stars: 2)
     bench.root.child("a").enqueue(.set(from: post))
     try await bench.root.child("a").setValue(from: post)
-    let writes = try bench.engine.noted.writes.compactMap(\.asSet)
+    let writes = try bench.engine.recorded.writes.compactMap(\.asSet)
     #expect(writes.count == 2)
     #expect(try DataSnapshot(bench.root, writes[0].node).data(as: Post.self) == post)
     let data = MutableData(.empty, at: "a")

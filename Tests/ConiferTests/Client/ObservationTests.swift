@@ -32,15 +32,15 @@ import Testing
 
   @Test func `observing begins with the iterator and ends with it`() async throws {
     let values = ref.snapshots
-    #expect(try bench.engine.noted.listeners.isEmpty)
+    #expect(try bench.engine.recorded.listeners.isEmpty)
     do {
       var iterator = values.makeAsyncIterator()
       try bench.engine.raise(value(1))
       _ = try await iterator.next()
-      #expect(try bench.engine.noted.listeners.count == 1)
-      #expect(try bench.engine.noted.stopped.isEmpty)
+      #expect(try bench.engine.recorded.listeners.count == 1)
+      #expect(try bench.engine.recorded.stopped.isEmpty)
     }
-    #expect(try bench.engine.noted.stopped == bench.engine.noted.listeners.map(\.id))
+    #expect(try bench.engine.recorded.stopped == bench.engine.recorded.listeners.map(\.id))
   }
 
   @Test func `a loop that is left ends its observer`() async throws {
@@ -49,10 +49,10 @@ import Testing
       for try await snapshot in ref.snapshots where snapshot.exists() { return true }
       return false
     }
-    while engine.noted.listeners.isEmpty { await Task.yield() }
+    while engine.recorded.listeners.isEmpty { await Task.yield() }
     engine.raise(value(1))
     #expect(try await task.value)
-    #expect(engine.noted.stopped.count == 1)
+    #expect(engine.recorded.stopped.count == 1)
   }
 
   @Test func `cancelling the task ends the sequence without an error`() async throws {
@@ -62,10 +62,10 @@ import Testing
       for try await _ in ref.childEvents { count += 1 }
       return count
     }
-    while engine.noted.listeners.isEmpty { await Task.yield() }
+    while engine.recorded.listeners.isEmpty { await Task.yield() }
     task.cancel()
     #expect(try await task.value == 0)
-    #expect(engine.noted.stopped.count == 1)
+    #expect(engine.recorded.stopped.count == 1)
   }
 
   @Test func `a refusal is thrown once, then the sequence is at its end`() async throws {

@@ -99,7 +99,7 @@ import Testing
     handles.append(query.observe(.childMoved, andPreviousSiblingKeyWith: { _, _ in }))
     query.observeSingleEvent(of: .value) { _ in }
     query.observeSingleEvent(of: .childAdded, andPreviousSiblingKeyWith: { _, _ in })
-    let listeners = try bench.engine.noted.listeners
+    let listeners = try bench.engine.recorded.listeners
     #expect(listeners.count == 8)
     #expect(listeners.map(\.isOnce) == Array(repeating: false, count: 6) + [true, true])
     #expect(listeners.allSatisfy { $0.target == query.target })
@@ -112,10 +112,10 @@ import Testing
     #expect(listeners.prefix(6).map { DatabaseHandle($0.id.number) } == handles)
     #expect(handles.allSatisfy { $0 != 0 })
     query.removeObserver(withHandle: handles[2])
-    #expect(try bench.engine.noted.stopped == [.app(UInt64(handles[2]))])
+    #expect(try bench.engine.recorded.stopped == [.app(UInt64(handles[2]))])
     query.removeAllObservers()
     scores.removeAllObservers()
-    #expect(try bench.engine.noted.stoppedAll == [query.target, scores.target])
+    #expect(try bench.engine.recorded.stoppedAll == [query.target, scores.target])
   }
 
   @Test func `handles are never given twice, whatever database gives them`() {
@@ -175,7 +175,7 @@ import Testing
   @Test func `pins are handed over`() throws {
     scores.keepSynced(true)
     scores.queryLimited(toLast: 4).keepSynced(false)
-    let pins = try bench.engine.noted.pins
+    let pins = try bench.engine.recorded.pins
     #expect(pins.map(\.0) == [true, false])
     #expect(pins.map(\.1) == [scores.target, scores.queryLimited(toLast: 4).target])
   }

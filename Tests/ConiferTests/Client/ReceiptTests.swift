@@ -121,12 +121,12 @@ import Testing
     let database = bench.database
     try await database.retry(set.id)
     try await database.discard(set.id)
-    #expect(try bench.engine.noted.calls == ["retry 1@", "discard 1@"])
+    #expect(try bench.engine.recorded.calls == ["retry 1@", "discard 1@"])
 
     #expect(try await database.edit(set.id, to: 5).id?.number == 2)
     _ = try await database.edit(update.id, to: ["c": 2, "d": NSNull()] as [String: Any])
     _ = try await database.edit(priority.id, to: 9)
-    let edits = try bench.engine.noted.edits
+    let edits = try bench.engine.recorded.edits
     #expect(edits[0].1.asSet?.node == 5)
     #expect(edits[0].1.asSet?.path == "a/b")
     #expect(edits[1].1.asUpdate?.changes == [NodeChange("a/c", 2), NodeChange("a/d", .empty)])

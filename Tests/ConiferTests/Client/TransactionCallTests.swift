@@ -19,7 +19,7 @@ import Testing
     }
     await bench.settle()
     #expect(told.all == ["true true 6"])
-    let nodes = try bench.engine.noted.steps.compactMap { step in
+    let nodes = try bench.engine.recorded.steps.compactMap { step in
       if case .write(let node) = step { return node }
       return nil
     }
@@ -36,14 +36,14 @@ import Testing
       }, withLocalEvents: false)
     await bench.settle()
     #expect(told.all == ["true false 3"])
-    #expect(try bench.engine.noted.calls == ["transact /count false"])
+    #expect(try bench.engine.recorded.calls == ["transact /count false"])
   }
 
   @Test func `a completion block is not needed`() async throws {
     func count() { bench.root.child("count").runTransactionBlock { .success(withValue: $0) } }
     count()
     await bench.settle()
-    #expect(try bench.engine.noted.calls == ["transact /count true"])
+    #expect(try bench.engine.recorded.calls == ["transact /count true"])
   }
 
   @Test func `a mistake of an earlier run is forgotten when the last one is right`() async throws {

@@ -17,7 +17,7 @@ import Testing
       told.add("\(error == nil) \(ref.key ?? "")")
     }
     await bench.settle()
-    let write = try #require(bench.engine.noted.writes.first?.asSet)
+    let write = try #require(bench.engine.recorded.writes.first?.asSet)
     #expect(write.path == "users/u1")
     #expect(write.node == ["name": "ada"])
     #expect(told.all == ["true u1"])
@@ -33,7 +33,7 @@ import Testing
     ref.setValue(3, andPriority: 4) { _, _ in }
     ref.setPriority(5)
     ref.setPriority(nil) { _, _ in }
-    let writes = try bench.engine.noted.writes.compactMap(\.asSet)
+    let writes = try bench.engine.recorded.writes.compactMap(\.asSet)
     #expect(
       writes.map(\.node) == [
         1, .empty, .empty, .empty, Node(2, priority: "p"), Node(3, priority: 4), 5, .empty,
@@ -46,7 +46,7 @@ import Testing
     let post = ["uid": "u1", "title": "T"]
     let updates = ["/posts/k1": post, "/user-posts/u1/k1/": post]
     bench.root.updateChildValues(updates)
-    let update = try #require(bench.engine.noted.writes.first?.asUpdate)
+    let update = try #require(bench.engine.recorded.writes.first?.asUpdate)
     #expect(update.path == .root)
     #expect(update.changes.map(\.path) == ["posts/k1", "user-posts/u1/k1"])
     #expect(update.changes.allSatisfy { $0.node == ["uid": "u1", "title": "T"] })
@@ -56,7 +56,7 @@ import Testing
     bench.root.child("a").updateChildValues([
       "gone": NSNull(), "b/.priority": 3, "count": Conifer.ServerValue.increment(1),
     ])
-    let update = try #require(bench.engine.noted.writes.first?.asUpdate)
+    let update = try #require(bench.engine.recorded.writes.first?.asUpdate)
     #expect(update.path == "a")
     #expect(update.changes.map(\.path) == ["a/b/.priority", "a/count", "a/gone"])
     #expect(update.changes.map(\.node) == [3, Node(.serverValue(.increment(1))), .empty])
@@ -77,7 +77,7 @@ import Testing
     try await bench.root.child("a").updateChildValues(["b": 1, "c": NSNull()])
     try await bench.root.child("a").removeValue()
     try await bench.root.child("a").setPriority(7)
-    let writes = try bench.engine.noted.writes
+    let writes = try bench.engine.recorded.writes
     #expect(writes.count == 5)
     #expect(writes[2].asUpdate?.changes == [NodeChange("a/b", 1), NodeChange("a/c", .empty)])
   }
@@ -120,7 +120,7 @@ import Testing
     try await ref.cancelDisconnectOperations()
     await bench.settle()
     #expect(told.all == [true, true, true])
-    let words = try bench.engine.noted.disconnects.map { operation in
+    let words = try bench.engine.recorded.disconnects.map { operation in
       switch operation {
       case .put(let path, let node): "put \(path) \(node.debugDescription)"
       case .merge(let path, let changes):
@@ -142,6 +142,6 @@ import Testing
     bench.database.purgeOutstandingWrites()
     bench.database.tokenDidChange()
     await bench.database.close()
-    #expect(try bench.engine.noted.calls == ["offline", "online", "purge", "token", "close"])
+    #expect(try bench.engine.recorded.calls == ["offline", "online", "purge", "token", "close"])
   }
 }

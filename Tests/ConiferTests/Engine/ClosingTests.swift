@@ -3,6 +3,7 @@ import ConiferQuery
 import ConiferServer
 import ConiferStorage
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import Conifer
@@ -83,7 +84,7 @@ import Testing
       for await isConnected in connected.values { lines.add("connected \(isConnected)") }
       lines.add("end")
     }
-    for _ in 0..<1000 where !lines.all.contains("end") { await Task.yield() }
+    try await eventually("The states do not end.") { lines.all.contains("end") }
     #expect(lines.all == ["connected false", "end"])
     reader.cancel()
   }

@@ -241,11 +241,10 @@ final class Device {
     return try #require(total).pending
   }
 
-  /// Returns when so many steps wait to know who is signed in, or after a while.
-  func waits(for count: Int) async {
-    for _ in 0..<1000 {
-      if await engine.ask({ $0.user.waitingCount }) >= count { return }
-      await Task.yield()
+  /// Returns when so many steps wait to know who is signed in.
+  func waits(for count: Int) async throws {
+    try await eventually("Fewer than \(count) steps wait to know who is signed in.") {
+      await engine.ask { $0.user.waitingCount } >= count
     }
   }
 

@@ -361,7 +361,7 @@ import Testing
     let engine = device.engine
     async let pending = engine.writes(after: nil, limit: 10, rejectedOnly: false)
     async let totals = engine.writeTotals()
-    await device.waits(for: 3)
+    try await device.waits(for: 3)
     #expect(try await device.stored() == (isOnline ? 0 : 1))
     signIn.releaseAll()
     #expect(try await pending.map(\.id.identity) == ["bob"])
@@ -372,7 +372,7 @@ import Testing
     setting.signs(in: "alice")
     await signIn.waits(for: 1)
     async let discarded: Void = engine.discard(id)
-    await device.waits(for: 1)
+    try await device.waits(for: 1)
     signIn.releaseAll()
     try await discarded
     #expect(try await device.queued().isEmpty)
@@ -390,7 +390,7 @@ import Testing
     setting.device.set("new", "1")
     let engine = setting.device.engine
     async let pending = engine.writes(after: nil, limit: 10, rejectedOnly: false)
-    await setting.device.waits(for: 2)
+    try await setting.device.waits(for: 2)
     setting.signIn.releaseAll()
     #expect(try await pending.map(\.id) == [id])
   }
@@ -467,7 +467,7 @@ import Testing
     setting.device.set("profile", "1", "profile")
     let engine = setting.device.engine
     let totals = Task { await failure { _ = try await engine.writeTotals() } }
-    await setting.device.waits(for: 2)
+    try await setting.device.waits(for: 2)
     await engine.close()
     #expect(await totals.value?.code == .closed)
     await withCheckedContinuation { continuation in

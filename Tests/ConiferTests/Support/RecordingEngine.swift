@@ -44,8 +44,8 @@ final class RecordingEngine: DatabaseEngine {
 
   init(_ configuration: DatabaseConfiguration) { self.configuration = configuration }
 
-  /// What was noted.
-  var noted: State { state.withLock { $0 } }
+  /// What was recorded.
+  var recorded: State { state.withLock { $0 } }
 
   func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
 
@@ -74,8 +74,8 @@ final class RecordingEngine: DatabaseEngine {
     completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void
   ) {
     set { $0.calls.append("transact \(path) \(raisesLocalEvents)") }
-    let inputs = noted.inputs
-    let error = noted.error
+    let inputs = recorded.inputs
+    let error = recorded.error
     later {
       var last = TransactionMachine.Decision.abort
       for input in inputs {
@@ -115,14 +115,14 @@ final class RecordingEngine: DatabaseEngine {
 
   /// Tells all listeners of a kind.
   func raise(_ event: DataEvent) {
-    for listener in noted.listeners where listener.kinds.contains(.init(event.kind)) {
+    for listener in recorded.listeners where listener.kinds.contains(.init(event.kind)) {
       later { listener.event(event) }
     }
   }
 
   /// Ends all listeners with an error.
   func cancel(_ error: DatabaseError) {
-    for listener in noted.listeners { later { listener.cancel?(error) } }
+    for listener in recorded.listeners { later { listener.cancel?(error) } }
   }
 
   func stopObserving(_ id: ListenerID) { set { $0.stopped.append(id) } }
@@ -132,7 +132,7 @@ final class RecordingEngine: DatabaseEngine {
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
   ) {
     set { $0.gets.append(target) }
-    let (error, node) = (noted.error, noted.node)
+    let (error, node) = (recorded.error, recorded.node)
     later { completion(error.map { .failure($0) } ?? .success(node)) }
   }
 
@@ -144,7 +144,7 @@ final class RecordingEngine: DatabaseEngine {
     _ operation: DisconnectRequest, completion: (@Sendable (DatabaseError?) -> Void)?
   ) {
     set { $0.disconnects.append(operation) }
-    let error = noted.error
+    let error = recorded.error
     later { completion?(error) }
   }
 
@@ -155,7 +155,7 @@ final class RecordingEngine: DatabaseEngine {
   func writes(
     after number: UInt64?, limit: Int, rejectedOnly: Bool
   ) async throws(DatabaseError) -> [PendingWrite] {
-    let found = noted.pending.filter { write in
+    let found = recorded.pending.filter { write in
       var isRejected = false
       if case .rejected = write.state { isRejected = true }
       return write.id.number > (number ?? 0) && (!rejectedOnly || isRejected)
@@ -164,11 +164,11 @@ final class RecordingEngine: DatabaseEngine {
   }
 
   func writeTotals() async throws(DatabaseError) -> PendingWriteTotals {
-    PendingWriteTotals(pending: noted.pending.count)
+    PendingWriteTotals(pending: recorded.pending.count)
   }
 
   func outcome(of id: WriteReceipt.ID) async throws(DatabaseError) -> WriteReceipt.Outcome {
-    if let error = noted.error { throw error }
+    if let error = recorded.error { throw error }
     return .acknowledged
   }
 

@@ -1,4 +1,5 @@
 public import ConiferDocument
+import ConiferKeyValue
 public import ConiferWire
 import Synchronization
 
@@ -50,7 +51,7 @@ public final class DocumentLink: Sendable {
     self.database = database
     self.delivery = delivery
     host = server.host(database)
-    state = Mutex(State(script: LinkScript(random: LinkRandom(seed: seed))))
+    state = Mutex(State(script: LinkScript(random: SplitMix64(seed: seed))))
   }
 
   /// What a client is made with; it leads to this server whatever host is asked for.

@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferStorage
 import Synchronization
 
@@ -15,7 +16,7 @@ public final class DocumentPump: Sendable {
   private struct State {
     var now = Duration.zero
     var entries: [Entry] = []
-    var random: LinkRandom
+    var random: SplitMix64
   }
 
   private let state: Mutex<State>
@@ -23,7 +24,7 @@ public final class DocumentPump: Sendable {
   /// A pump.
   ///
   /// - Parameter seed: decides the order of what is due at one time.
-  public init(seed: UInt64) { state = Mutex(State(random: LinkRandom(seed: seed))) }
+  public init(seed: UInt64) { state = Mutex(State(random: SplitMix64(seed: seed))) }
 
   /// The time, from zero on: that of the last delivery.
   public var now: Duration { state.withLock { $0.now } }
@@ -68,32 +69,5 @@ public final class DocumentPump: Sendable {
       let order = state.random.next()
       state.entries.append(Entry(due: due, order: order, run: run))
     }
-  }
-}
-
-/// Numbers that a seed decides (SplitMix64).
-struct LinkRandom: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
-  }
-
-  /// True with a probability.
-  mutating func chance(_ probability: Double) -> Bool {
-    probability > 0 && Double.random(in: 0..<1, using: &self) < probability
-  }
-
-  /// A time of a range.
-  mutating func duration(in range: ClosedRange<Duration>) -> Duration {
-    let span = range.upperBound - range.lowerBound
-    return span > .zero
-      ? range.lowerBound + span * Double.random(in: 0...1, using: &self) : range.lowerBound
   }
 }

@@ -1,3 +1,5 @@
+import ConiferKeyValue
+
 /// What goes wrong by chance on a link, as its seed decides.
 public struct LinkFaults: Sendable, Hashable {
   /// The probability that an attempt to open a stream, or a request without one, fails.
@@ -42,7 +44,7 @@ public struct LinkCounts: Sendable, Hashable {
 /// The faults that were asked for, and the numbers that decide the others.
 struct LinkScript: Sendable {
   var faults = LinkFaults()
-  var random: LinkRandom
+  var random: SplitMix64
   var isReachable = true
   var refusedOpens = 0
   var lostAnswers = 0

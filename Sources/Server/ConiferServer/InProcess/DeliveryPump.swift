@@ -1,4 +1,4 @@
-import ConiferTree
+import ConiferKeyValue
 import Synchronization
 
 /// Delivers the messages of some transports one at a time, when `step` is called, in an order that

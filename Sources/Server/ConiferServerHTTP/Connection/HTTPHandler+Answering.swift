@@ -196,7 +196,7 @@
       let bound = bound
       promise.futureResult.whenComplete { result in
         switch result {
-        case .success: bound.value.goOn()
+        case .success: bound.value.continueAfterAnswer()
         case .failure: bound.value.channel.close(promise: nil)
         }
       }

@@ -201,7 +201,7 @@
     }
 
     /// Continues after an answer: with waiting input, or with reading.
-    func goOn() {
+    func continueAfterAnswer() {
       share = owner.connections.share()
       answer = nil
       isStreaming = false

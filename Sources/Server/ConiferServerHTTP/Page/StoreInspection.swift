@@ -59,9 +59,9 @@ struct StorePage: PageSource {
 
   func windows(_ wanted: [PageWindow.Wanted], in space: String) throws -> [PageWindow] {
     try reading(space) { (view, info) throws(StoreError) in
-      if let documents = documents(view, info) {
-        return try wanted.map { wanted throws(StoreError) in try documents.window(wanted) }
-      }
+      let documents = DocumentWindows(view: view, tree: info.id)
+      return try wanted.map { wanted throws(StoreError) in try documents.window(wanted) }
+    } nodes: { (view, info) throws(StoreError) in
       let tree = info.id
       var windows: [PageWindow] = []
       for wanted in wanted {
@@ -97,10 +97,12 @@ struct StorePage: PageSource {
     switch table {
     case .bytes: return try StoreTable.bytes(of: backend, space, now: clock.now)
     case .collections:
-      return try StoreTable.collections(of: backend, space, limit: limit, now: clock.now)
+      return try StoreTable.collections(of: backend, tree(space), limit: limit, now: clock.now)
     case .queries, .pins, .queue, .overlays, .dead: break
     }
     return try reading(space) { (view, info) throws(StoreError) in
+      try table.rows(ofDocuments: view, info, limit: limit, now: clock.now)
+    } nodes: { (view, info) throws(StoreError) in
       try table.rows(view, info, limit: limit, now: clock.now)
     }
   }
@@ -110,10 +112,9 @@ struct StorePage: PageSource {
 
   func export(_ path: Path, in space: String, pretty: Bool) throws -> [UInt8] {
     let text = try reading(space) { (view, info) throws(StoreError) -> [UInt8]? in
-      if let documents = documents(view, info) {
-        return try documents.export(
-          path, in: DatabaseID(tree: space) ?? DatabaseID(project: space), pretty: pretty)
-      }
+      try DocumentWindows(view: view, tree: info.id).export(
+        path, in: DatabaseID(tree: space) ?? DatabaseID(project: space), pretty: pretty)
+    } nodes: { (view, info) throws(StoreError) -> [UInt8]? in
       let tree = info.id
       let item = try Self.item(view, tree, path, nil)
       guard case .object = item.form else {
@@ -148,21 +149,27 @@ struct StorePage: PageSource {
     return text
   }
 
-  /// The documents of a tree that holds some.
-  private func documents(_ view: any StorageView, _ info: TreeInfo) -> DocumentWindows? {
-    guard info.order == .documents, let view = view as? any DocumentView else { return nil }
-    return DocumentWindows(view: view, tree: info.id)
+  private func tree(_ space: String) throws -> TreeInfo {
+    let trees = try backend.read { (view) throws(StoreError) in try view.trees() }
+    guard let info = trees.first(where: { $0.name.utf8.elementsEqual(space.utf8) }) else {
+      throw PageRefusal(404, "There is no such tree in the store.")
+    }
+    return info
   }
 
+  /// Reads a tree by what it holds.
+  ///
+  /// - Throws: `unsupported` when it holds documents and the backend keeps none.
   private func reading<R>(
-    _ space: String, _ body: (any StorageView, TreeInfo) throws(StoreError) -> R
+    _ space: String, documents: (any DocumentView, TreeInfo) throws(StoreError) -> R,
+    nodes: (any StorageView, TreeInfo) throws(StoreError) -> R
   ) throws -> R {
-    let result = try backend.read { (view) throws(StoreError) -> R? in
-      let info = try view.trees().first { $0.name.utf8.elementsEqual(space.utf8) }
-      guard let info else { return nil }
-      return try body(view, info)
+    let info = try tree(space)
+    guard info.order == .documents else {
+      return try backend.read { (view) throws(StoreError) in try nodes(view, info) }
     }
-    guard let result else { throw PageRefusal(404, "There is no such tree in the store.") }
-    return result
+    return try backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
+      try documents(view, info)
+    }
   }
 }

@@ -9,20 +9,13 @@ extension StoreTable {
 
   /// The collections of a tree, with the documents in each, those that are known to be missing too.
   static func collections(
-    of backend: any StorageBackend, _ space: String, limit: Int, now: Int64
+    of backend: any StorageBackend, _ tree: TreeInfo, limit: Int, now: Int64
   ) throws -> PageTable {
     var table = PageTable(
       now: now, columns: ["collection", "documents", "bytes"], empty: "There is no document.")
-    let found = try backend.read { (view) throws(StoreError) -> (TreeInfo, [CollectionPath])? in
-      let tree = try view.trees().first { $0.name.utf8.elementsEqual(space.utf8) }
-      guard let tree else { return nil }
-      guard tree.order == .documents, let view = view as? any DocumentView else {
-        return (tree, [])
-      }
-      return (tree, try view.collections(tree.id, after: nil, limit: limit + 1))
-    }
-    guard let (tree, paths) = found else {
-      throw PageRefusal(404, "There is no such tree in the store.")
+    guard tree.order == .documents else { return table }
+    let paths = try backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
+      try view.collections(tree.id, after: nil, limit: limit + 1)
     }
     table.hasMore = paths.count > limit
     table.rows = try paths.prefix(limit).map { path in
@@ -36,8 +29,20 @@ extension StoreTable {
     return table
   }
 
+  /// The first rows of a tree of documents.
+  func rows(
+    ofDocuments view: any DocumentView, _ tree: TreeInfo, limit: Int, now: Int64
+  ) throws(StoreError) -> PageTable {
+    switch self {
+    case .queries: try Self.targets(view, tree, limit, now)
+    case .overlays: try Self.overlays(view, tree, limit, now)
+    case .pins, .queue, .dead, .bytes, .collections:
+      try rows(view, tree, limit: limit, now: now)
+    }
+  }
+
   /// The queries that the server is or was asked for.
-  static func targets(
+  private static func targets(
     _ view: any DocumentView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
   ) throws(StoreError) -> PageTable {
     var table = PageTable(
@@ -65,14 +70,18 @@ extension StoreTable {
     return table
   }
 
-  /// What waiting writes do to documents.
-  static func overlays(
-    _ view: any StorageView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
-  ) throws(StoreError) -> PageTable {
-    var table = PageTable(
+  /// The table of a tree without documents.
+  static func noOverlays(_ now: Int64) -> PageTable {
+    PageTable(
       now: now, columns: ["user", "document", "what shows"],
       empty: "No waiting write changes a document.")
-    guard tree.order == .documents, let view = view as? any DocumentView else { return table }
+  }
+
+  /// What waiting writes do to documents.
+  private static func overlays(
+    _ view: any DocumentView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
+  ) throws(StoreError) -> PageTable {
+    var table = noOverlays(now)
     for lane in try view.lanes(tree.id) {
       let left = limit - table.rows.count
       let overlays = try view.overlays(lane, in: nil)

@@ -26,7 +26,8 @@ enum StoreTable: String, CaseIterable {
     }
   }
 
-  /// The first rows; `bytes` and `collections`, which ask the whole backend, have none here.
+  /// The first rows of a tree of nodes; `bytes` and `collections`, which ask the whole backend, have none
+  /// here.
   func rows(
     _ view: any StorageView, _ tree: TreeInfo, limit: Int, now: Int64
   ) throws(StoreError) -> PageTable {
@@ -35,7 +36,7 @@ enum StoreTable: String, CaseIterable {
     case .pins: try Self.pins(view, tree, limit, now)
     case .queue: try Self.queue(view, tree, limit, now)
     case .dead: try Self.deadLetters(view, tree, limit, now)
-    case .overlays: try Self.overlays(view, tree, limit, now)
+    case .overlays: Self.noOverlays(now)
     case .bytes, .collections: PageTable(now: now, columns: [], empty: "")
     }
   }
@@ -43,9 +44,6 @@ enum StoreTable: String, CaseIterable {
   private static func queries(
     _ view: any StorageView, _ tree: TreeInfo, _ limit: Int, _ now: Int64
   ) throws(StoreError) -> PageTable {
-    if tree.order == .documents, let view = view as? any DocumentView {
-      return try targets(view, tree, limit, now)
-    }
     var table = PageTable(
       now: now, columns: ["path", "complete", "missing", "last use", "number"],
       empty: "No query is tracked.")

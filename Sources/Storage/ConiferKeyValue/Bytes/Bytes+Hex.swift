@@ -5,3 +5,11 @@ extension Array where Element == UInt8 {
     return map { "\(digits[Int($0 >> 4)])\(digits[Int($0 & 15)])" }.joined()
   }
 }
+
+extension UInt64 {
+  /// Its sixteen hexadecimal digits.
+  package var hex: String {
+    let digits = String(self, radix: 16)
+    return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+  }
+}

@@ -45,7 +45,7 @@ extension SortedBytes {
     guard place.found else { return }
     chunks[place.chunk].remove(at: place.index)
     size -= 1
-    settle(place.chunk)
+    rebalance(place.chunk)
   }
 
   /// Removes every key in `from ..< to`; nothing when `to <= from`.
@@ -58,7 +58,7 @@ extension SortedBytes {
       guard low.index < high.index else { return }
       chunks[low.chunk].removeSubrange(low.index..<high.index)
       size -= high.index - low.index
-      settle(low.chunk)
+      rebalance(low.chunk)
       return
     }
     for chunk in chunks[(low.chunk + 1)..<high.chunk] { size -= chunk.count }
@@ -66,13 +66,13 @@ extension SortedBytes {
     chunks[high.chunk].removeSubrange(..<high.index)
     chunks[low.chunk].removeSubrange(low.index...)
     chunks.removeSubrange((low.chunk + 1)..<high.chunk)
-    settle(low.chunk + 1)
-    settle(low.chunk)
+    rebalance(low.chunk + 1)
+    rebalance(low.chunk)
   }
 
   /// Drops a chunk that became empty, and joins one that became small with a neighbour.
   @inlinable
-  mutating func settle(_ chunk: Int) {
+  mutating func rebalance(_ chunk: Int) {
     guard chunk < chunks.count else { return }
     let size = chunks[chunk].count
     if size == 0 {

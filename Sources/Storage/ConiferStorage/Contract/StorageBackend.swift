@@ -109,7 +109,8 @@ public protocol StorageBackend: AnyObject, Sendable {
 }
 
 extension StorageBackend {
-  /// Waits for a task that commits.
+  /// Waits for a task that commits. On the threads that run tasks it may wait for itself: a backend that is
+  /// called there implements the requirement.
   ///
   /// - Throws: as `commit`.
   public func commitAndWait(

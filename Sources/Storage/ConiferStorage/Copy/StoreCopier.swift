@@ -68,7 +68,7 @@ package struct StoreCopier {
       case .incidents: try await copyIncidents(trees)
       case .done: break
       }
-      try await settle(CopyPlace(phase: Self.after(phase)))
+      try await checkpoint(CopyPlace(phase: Self.after(phase)))
     }
   }
 
@@ -92,7 +92,7 @@ package struct StoreCopier {
   }
 
   /// Makes all that was copied survive power loss, then reports the position.
-  private func settle(_ place: CopyPlace) async throws {
+  private func checkpoint(_ place: CopyPlace) async throws {
     let receipt = try await commit([])
     try await target.harden(receipt.commit)
     try reached(place)
@@ -152,7 +152,7 @@ package struct StoreCopier {
   private func copyData(_ trees: [(TreeInfo, TreeID)], _ place: CopyPlace?) async throws {
     var isBehind = place?.tree != nil
     var copied = 0
-    var unsettled = 0
+    var sinceCheckpoint = 0
     for (info, copy) in trees {
       if isBehind, place?.tree?.utf8.elementsEqual(info.name.utf8) != true { continue }
       let cursor = isBehind ? place?.path : nil
@@ -165,11 +165,11 @@ package struct StoreCopier {
         try await commit([piece.edit(copy)])
         let size = piece.estimatedSize
         copied += size
-        unsettled += size
+        sinceCheckpoint += size
         advanced(copied)
-        if unsettled > 8 * Self.batch {
-          unsettled = 0
-          try await settle(CopyPlace(phase: .data, tree: info.name, path: piece.end))
+        if sinceCheckpoint > 8 * Self.batch {
+          sinceCheckpoint = 0
+          try await checkpoint(CopyPlace(phase: .data, tree: info.name, path: piece.end))
         }
       }
       try await walk.run()
@@ -180,7 +180,7 @@ package struct StoreCopier {
   private func copyDocuments(
     _ info: TreeInfo, _ copy: TreeID, _ place: Path?, _ copied: inout Int
   ) async throws {
-    var unsettled = 0
+    var sinceCheckpoint = 0
     var last = place.flatMap { DocumentKey.document($0) }
     // The collection of the place may have more.
     var rest = last.map { [$0.collection] } ?? []
@@ -198,12 +198,12 @@ package struct StoreCopier {
           last = end
           let size = documents.reduce(0) { $0 + $1.estimatedSize }
           copied += size
-          unsettled += size
+          sinceCheckpoint += size
           advanced(copied)
           limit = size < Self.batch / 2 ? min(limit * 2, 512) : max(1, limit / 2)
-          if unsettled > 8 * Self.batch {
-            unsettled = 0
-            try await settle(
+          if sinceCheckpoint > 8 * Self.batch {
+            sinceCheckpoint = 0
+            try await checkpoint(
               CopyPlace(phase: .data, tree: info.name, path: DocumentKey.treePath(end)))
           }
         }

@@ -5,7 +5,8 @@ package import ConiferTree
 /// is never in memory as a whole.
 ///
 /// A node larger than a piece is walked by windows of 256 children. Where a window is larger than a piece too, the
-/// store is asked for the size of each child.
+/// store is asked for the size of each child. Only a `MeasuringBackend`, as every packed one is, knows sizes; of another
+/// backend each child of a child of the root is one piece, however large.
 package struct TreeWalk {
   /// A part of a tree.
   package enum Piece {

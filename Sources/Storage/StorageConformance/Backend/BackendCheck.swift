@@ -94,12 +94,18 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   /// compression a compressing one.
   ///
   /// `CONIFER_CHECK` in the environment leaves only those whose description contains one of its phrases,
-  /// which `|` separates.
+  /// which `|` separates; when no check of the kit has one, a check that fails.
   public static func all(for factory: BackendFactory) -> [BackendCheck] {
-    conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
+    if let unknown = Variable.unknownCheck {
+      return [BackendCheck(.store, "CONIFER_CHECK names a check") { _ in throw unknown }]
+    }
+    return conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
       Variable.asksFor($0.description)
     }
   }
+
+  /// The checks for every kind of factory.
+  static var every: [BackendCheck] { conditional.flatMap(\.checks) }
 
   /// The checks that do not apply to a factory, with the reason.
   static func leftOut(for factory: BackendFactory) -> [CheckResult] {

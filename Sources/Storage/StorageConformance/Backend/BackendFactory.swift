@@ -13,6 +13,8 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let evicts: Bool
   /// Whether it must be a `DocumentBackend`.
   public let keepsDocuments: Bool
+  /// Whether it must be a `VerifyingBackend`. Then the checks verify the store after what they did.
+  public let verifies: Bool
   /// The kinds of damage that the engine below the backend cannot notice, as its documentation
   /// says: `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log
   /// look as if they had never been made. Such outcomes are counted and pass. `wrongData` must not
@@ -40,6 +42,7 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///   - options: the options under which it is tested.
   ///   - evicts: whether it must keep its budget by itself.
   ///   - keepsDocuments: whether it must keep documents, as every packed backend does.
+  ///   - verifies: whether it must check its whole store, as every packed backend does.
   ///   - overlooks: the kinds of damage that the engine below cannot notice, as documented.
   ///   - worksInBackground: whether threads of the engine's own write and sync.
   ///   - tests: the argument of `swift test --filter` that finds the backend's tests.
@@ -47,8 +50,8 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   ///     when the declared store is persistent.
   public init(
     name: String, declared: StoreTraits, options: StorageOptions = StorageOptions(),
-    evicts: Bool = false, keepsDocuments: Bool = false, overlooks: Set<Anomaly> = [],
-    worksInBackground: Bool = false, tests: String? = nil,
+    evicts: Bool = false, keepsDocuments: Bool = false, verifies: Bool = false,
+    overlooks: Set<Anomaly> = [], worksInBackground: Bool = false, tests: String? = nil,
     open: @escaping @Sendable (String, StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
@@ -56,6 +59,7 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
     self.options = options
     self.evicts = evicts
     self.keepsDocuments = keepsDocuments
+    self.verifies = verifies
     self.overlooks = overlooks
     self.worksInBackground = worksInBackground
     self.tests = tests
@@ -66,8 +70,8 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public func with(_ options: StorageOptions) -> BackendFactory {
     let other = BackendFactory(
       name: name, declared: declared, options: options, evicts: evicts,
-      keepsDocuments: keepsDocuments, overlooks: overlooks, worksInBackground: worksInBackground,
-      tests: tests, open: open)
+      keepsDocuments: keepsDocuments, verifies: verifies, overlooks: overlooks,
+      worksInBackground: worksInBackground, tests: tests, open: open)
     return isVariant ? other.variant() : other
   }
 

@@ -8,7 +8,10 @@ extension DamageComparison {
   func wrongDocuments(
     _ view: any StorageView, _ tree: TreeID, _ written: [StorageModel.Tree]
   ) throws(StoreError) -> (Anomaly, String)? {
-    guard let view = view as? any DocumentView else { return nil }
+    guard let view = view as? any DocumentView else {
+      let isEmpty = written.allSatisfy { $0.documents.known.isEmpty }
+      return isEmpty ? nil : (.silentLoss, "the view shows no documents")
+    }
     for collection in try view.collections(tree, after: nil, limit: .max) {
       for document in try view.documents(tree, in: collection, after: nil, limit: .max) {
         let known = written.compactMap { $0.documents.known[document.path] }
@@ -57,7 +60,9 @@ extension DamageComparison {
   func unreportedDocuments(
     _ view: any StorageView, _ tree: StorageModel.Tree
   ) throws(StoreError) -> String? {
-    guard let view = view as? any DocumentView else { return nil }
+    guard let view = view as? any DocumentView else {
+      return tree.documents.known.isEmpty ? nil : "the view shows no documents"
+    }
     for (id, query) in tree.queries where query.isComplete {
       guard try view.trackedQuery(tree.info.id, id)?.isComplete == true else { continue }
       for path in tree.documents.matches[id] ?? [] where tree.documents.known[path] != nil {

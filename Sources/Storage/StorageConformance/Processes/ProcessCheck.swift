@@ -56,8 +56,7 @@ public struct ProcessCheck: Sendable, CustomStringConvertible {
   public static func child(_ factory: BackendFactory, _ order: ProcessOrder) async {
     let trial = ChildTrial(factory: factory, order: order)
     do {
-      guard let check = conditional.flatMap(\.checks).first(where: { $0.name == order.check })
-      else {
+      guard let check = every.first(where: { $0.name == order.check }) else {
         throw ConformanceFailure("there is no check of this name: \(order.check)")
       }
       try await check.child(trial)
@@ -71,12 +70,22 @@ public struct ProcessCheck: Sendable, CustomStringConvertible {
   /// The checks that apply to a backend.
   ///
   /// `CONIFER_CHECK` in the environment leaves only those whose description contains one of its phrases,
-  /// which `|` separates.
+  /// which `|` separates; when no check of the kit has one, a check that fails.
   public static func all(for factory: BackendFactory) -> [ProcessCheck] {
-    conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
+    if let unknown = Variable.unknownCheck {
+      return [
+        ProcessCheck(
+          group: "processes", name: "CONIFER_CHECK names a check", anomaly: .broken,
+          parent: { _ in throw unknown }, child: { _ in })
+      ]
+    }
+    return conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
       Variable.asksFor($0.description)
     }
   }
+
+  /// The checks for every kind of factory.
+  static var every: [ProcessCheck] { conditional.flatMap(\.checks) }
 
   /// The checks that do not apply to a factory, with the reason.
   static func leftOut(for factory: BackendFactory) -> [CheckResult] {

@@ -16,6 +16,17 @@ enum Variable {
     return phrases.contains { check.contains($0) }
   }
 
+  /// The failure for a `CONIFER_CHECK` that is in the words of no check of the kit, so that a typing
+  /// mistake does not pass as a run of nothing.
+  static var unknownCheck: ConformanceFailure? {
+    guard let text = text("CONIFER_CHECK") else { return nil }
+    let every =
+      StoreCheck.every.map(\.name) + BackendCheck.every.map(\.description)
+      + ProcessCheck.every.map(\.description)
+    if every.contains(where: asksFor) { return nil }
+    return refusal("CONIFER_CHECK", text, "phrases of the checks' names, separated by |")
+  }
+
   /// A number of things to try.
   ///
   /// - Throws: ``ConformanceFailure`` when the value is not a number of at least 1.

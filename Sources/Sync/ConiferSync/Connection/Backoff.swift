@@ -1,4 +1,4 @@
-import ConiferTree
+import ConiferKeyValue
 
 /// The delays between attempts to connect. The first attempt comes at once; each further delay is longer,
 /// up to a longest one, and partly random.

@@ -17,8 +17,7 @@ struct StoreDigest: Equatable {
   var text: String {
     var sum: UInt64 = 0
     for (part, value) in sums { sum &+= Self.hash("\(part) \(value) \(counts[part] ?? 0)".utf8) }
-    let digits = String(sum, radix: 16)
-    return String(repeating: "0", count: 16 - digits.count) + digits
+    return sum.hex
   }
 
   /// A description of the first part in which two digests differ; nil when they are equal.

@@ -1,3 +1,4 @@
+import ConiferKeyValue
 import ConiferTree
 
 /// A chat that is the same on every machine: rooms of messages with push ids, authors, times and

@@ -92,6 +92,13 @@ final class ChildProcess {
     #endif
   }
 
+  /// Whether it has ended; `wait` still tells how.
+  var hasEnded: Bool {
+    var info = siginfo_t()
+    return waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0
+      && info.si_signo == SIGCHLD
+  }
+
   /// Waits for its end.
   func wait() throws(Failure) -> End {
     var status: Int32 = 0

@@ -25,7 +25,7 @@
         try say("2. a client in another process listens, loses the network, writes, and is killed")
         let durable = try killWriter(network)
         var figures = [DemoFigure("writes on the medium before the kill", durable)]
-        figures += try await goOn(network, durable)
+        figures += try await reopenClient(network, durable)
         try network.stop()
         try DemoFigure.show(figures, stores: [stores.client], json, console)
       } catch {
@@ -59,7 +59,7 @@
     }
 
     /// Opens the client again without a network, then lets it reach the server.
-    private func goOn(_ network: DemoNetwork, _ durable: Int) async throws -> [DemoFigure] {
+    private func reopenClient(_ network: DemoNetwork, _ durable: Int) async throws -> [DemoFigure] {
       try say("3. the client is opened again, without a network")
       let start = ContinuousClock.now
       let database = try stores.openClient(network.address)

@@ -6,14 +6,8 @@ enum DemoFiles {
   /// The URL of a store in a fresh temporary directory, of the default kind.
   static func temporaryStore() throws -> String {
     let kind = StoreOptions.registry.kinds.first?.name ?? ""
-    // A path with a % or a ? would mean something else in a URL.
     let directory = try Platform.temporaryDirectory(prefix: "conifer-demo")
-    let escaped = directory.utf8.reduce(into: "") { text, byte in
-      let plain = byte < 0x80 && byte != UInt8(ascii: "%") && byte != UInt8(ascii: "?")
-      let hex = String(byte, radix: 16)
-      text += plain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + hex
-    }
-    return "\(kind)://\(escaped)/store"
+    return "\(kind)://\(StoreAddress.escaped(directory))/store"
   }
 
   /// The facts: a named file, or the repository's, searched from the current directory and from the

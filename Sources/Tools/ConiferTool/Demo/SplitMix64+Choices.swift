@@ -1,4 +1,4 @@
-import ConiferTree
+import ConiferKeyValue
 
 extension SplitMix64 {
   /// A number below a bound; the standard library's own way may change between versions.

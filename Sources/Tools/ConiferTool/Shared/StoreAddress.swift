@@ -72,7 +72,8 @@ struct StoreAddress {
     }
   }
 
-  private static func escaped(_ text: String) -> String {
+  /// Text as it stands in a store's URL.
+  static func escaped(_ text: String) -> String {
     text.utf8.reduce(into: "") { text, byte in
       let isPlain =
         byte > 0x20 && byte < 0x7F

@@ -36,7 +36,14 @@ struct CommitEffects {
 extension LeafTransaction {
   /// What the commit did so far; restored with `state`.
   var effects: CommitEffects {
-    get { state.effects as? CommitEffects ?? CommitEffects() }
+    get {
+      guard let kept = state.effects else { return CommitEffects() }
+      guard let effects = kept as? CommitEffects else {
+        assertionFailure("Another layer keeps its effects in the transaction: \(type(of: kept)).")
+        return CommitEffects()
+      }
+      return effects
+    }
     _modify {
       var effects = effects
       // The only copy, so that its sets are changed in place.

@@ -29,7 +29,7 @@ final class CacheCounts {
       return (physical.factor.physical(bytes), queries)
     }
     let factor = try writer.read { (view) throws(StoreError) in
-      try PhysicalFactor(view, writer.store.size())
+      try PhysicalFactor(stored: view, writer.store.size())
     }
     physical = (factor, bytes)
     return (factor.physical(bytes), queries)

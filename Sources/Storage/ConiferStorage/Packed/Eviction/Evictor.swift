@@ -186,8 +186,8 @@ final class Evictor {
     guard next.isDone else { return next }
     try repairer.retrying { (_) throws(StoreError) in
       try writer.read { (view) throws(StoreError) in
-        let factor = try PhysicalFactor(view, writer.store.size())
-        next.end(factor, cache: try factor.cache(view))
+        let factor = try PhysicalFactor(stored: view, writer.store.size())
+        next.end(factor, cache: try factor.cache(stored: view))
       }
     }
     return next

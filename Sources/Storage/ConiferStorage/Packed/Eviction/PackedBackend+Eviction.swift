@@ -82,8 +82,8 @@ extension PackedBackend: EvictingBackend {
   public func space() throws(StoreError) -> StorageSpace {
     try reading { (snapshot) throws(StoreError) in
       let size = try store.size()
-      let factor = try PhysicalFactor(snapshot, size)
-      let usage = try PhysicalFactor.sum(snapshot)
+      let factor = try PhysicalFactor(stored: snapshot, size)
+      let usage = try PhysicalFactor.sum(stored: snapshot)
       let pinned = try explainer(snapshot, factor).pinned()
       return StorageSpace(
         cache: factor.physical(usage.budgeted), pinned: factor.physical(pinned),
@@ -99,7 +99,8 @@ extension PackedBackend: EvictingBackend {
   public func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation {
     try reading { (snapshot) throws(StoreError) in
       let info = try Trees.known(snapshot, tree)
-      return try explainer(snapshot, PhysicalFactor(snapshot, store.size())).explain(info, path)
+      return try explainer(snapshot, PhysicalFactor(stored: snapshot, store.size())).explain(
+        info, path)
     }
   }
 

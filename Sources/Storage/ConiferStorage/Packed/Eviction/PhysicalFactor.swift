@@ -7,9 +7,17 @@ struct PhysicalFactor {
   /// Physical bytes for one byte of a record; never under 1.
   let value: Double
 
+  /// With the edits of a transaction.
+  init(_ tx: LeafTransaction, _ size: StoreSize) throws(StoreError) {
+    self.init(records: try Self.sum(tx).total, size)
+  }
+
   /// - Parameter size: of the store in the state that the view shows.
-  init(_ view: any OrderedView, _ size: StoreSize) throws(StoreError) {
-    let records = try Self.sum(view).total
+  init(stored view: any OrderedView, _ size: StoreSize) throws(StoreError) {
+    self.init(records: try Self.sum(stored: view).total, size)
+  }
+
+  private init(records: Int, _ size: StoreSize) {
     value = records > 0 ? max(1, Double(size.live - size.own) / Double(records)) : 1
   }
 
@@ -18,20 +26,28 @@ struct PhysicalFactor {
     Int(min(0x1p60, (Double(bytes) * value).rounded(.up)))
   }
 
-  /// What the cache takes.
-  func cache(_ view: any OrderedView) throws(StoreError) -> Int {
-    physical(try Self.sum(view).budgeted)
+  /// What the cache takes, with the edits of a transaction.
+  func cache(_ tx: LeafTransaction) throws(StoreError) -> Int {
+    physical(try Self.sum(tx).budgeted)
+  }
+
+  /// What the cache takes as it is stored.
+  func cache(stored view: any OrderedView) throws(StoreError) -> Int {
+    physical(try Self.sum(stored: view).budgeted)
+  }
+
+  /// What the records of all trees take that are stored.
+  static func sum(stored view: any OrderedView) throws(StoreError) -> StorageUsage {
+    var sum = StorageUsage()
+    for key in try view.keys(Spaces.usage, prefix: []) {
+      sum.add(try UsageRow.read(view, StoreKey.tree(key)).usage)
+    }
+    return sum
   }
 
   /// What the records of all trees take, with the edits of a transaction.
-  static func sum(_ view: any OrderedView) throws(StoreError) -> StorageUsage {
+  static func sum(_ tx: LeafTransaction) throws(StoreError) -> StorageUsage {
     var sum = StorageUsage()
-    guard let tx = view as? LeafTransaction else {
-      for key in try view.keys(Spaces.usage, prefix: []) {
-        sum.add(try UsageRow.read(view, StoreKey.tree(key)).usage)
-      }
-      return sum
-    }
     var trees = Set(tx.state.usage.keys)
     for key in try tx.keys(Spaces.usage, prefix: []) { trees.insert(StoreKey.tree(key)) }
     for tree in trees { sum.add(try tx.usage(tree).usage) }

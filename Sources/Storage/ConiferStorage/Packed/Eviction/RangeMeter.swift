@@ -4,6 +4,8 @@ import ConiferTree
 
 /// What the leaves in ranges of path keys take: whole runs to the byte, runs at an edge by the share
 /// of their leaves.
+///
+/// Of a whole run without deltas and large leaves the head is enough; a cursor reads the others.
 struct RangeMeter {
   struct Sum: Equatable {
     var bytes = 0
@@ -15,7 +17,9 @@ struct RangeMeter {
   /// The sum over ranges that do not overlap, ascending.
   func measure(_ ranges: [PruneRanges.KeyRange]) throws(StoreError) -> Sum {
     var sum = Sum()
-    var decoded: (storeKey: Bytes, entries: EntryList, size: Int)?
+    guard let first = ranges.first, let last = ranges.last else { return sum }
+    var cursor = LeafCursor(runs, first.low, last.high)
+    var cursorSize: (storeKey: Bytes, size: Int)?
     for range in ranges {
       var run = try runs.run(coveringOrAfter: range.low)
       while let here = run, compareBytes(here.separator, range.high) < 0 {
@@ -29,10 +33,14 @@ struct RangeMeter {
           sum.bytes += size
           sum.leaves += here.count
         } else {
-          if decoded?.storeKey != here.storeKey {
-            decoded = (here.storeKey, try runs.merged(here), try size(here))
+          let start = bytesPrecede(here.separator, range.low) ? range.low : here.separator
+          let isFound = try cursor.seek(start)
+          if isFound, cursor.run?.storeKey == here.storeKey {
+            if cursorSize?.storeKey != here.storeKey {
+              cursorSize = (here.storeKey, try size(here))
+            }
+            try add(cursor.entries, cursorSize?.size ?? 0, range, to: &sum)
           }
-          if let decoded { try add(decoded.entries, decoded.size, range, to: &sum) }
         }
         run = next
       }

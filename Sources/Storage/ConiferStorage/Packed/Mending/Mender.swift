@@ -97,11 +97,11 @@ final class Mender {
   /// the growth by about what mending reads. While a commit waits, slices are done only above a slack.
   func catchUp(isAwaited: () -> Bool) {
     while hasWork, bytesWritten > Self.slack || !isAwaited() {
-      let (owed, before) = (bytesWritten, bytesRead)
+      let (writtenBefore, readBefore) = (bytesWritten, bytesRead)
       slice()
       // A phase that begins has read nothing yet. What mending itself wrote does not count, or a few
       // orphans would cause all slices at once.
-      bytesWritten = max(0, owed - max(0, bytesRead - before))
+      bytesWritten = max(0, writtenBefore - max(0, bytesRead - readBefore))
       if bytesWritten == 0 { return }
     }
   }

@@ -15,6 +15,10 @@ private struct RunTrail {
 
 extension Verifier {
   /// Checks runs with their deltas and large leaves: that they are readable and in order, and do not overlap.
+  ///
+  /// It walks by itself, not by a cursor, and lays deltas over their run itself: a cursor ends at the first damage
+  /// and takes what memory has of a run, while each finding here is told, from the records alone, and the run is
+  /// compared with and without its deltas.
   func checkRuns() throws(StoreError) {
     var trails: [TreeID: RunTrail] = [:]
     try scan(Spaces.runs) { (key, value) throws(StoreError) in

@@ -221,6 +221,12 @@ extension BackendCheck {
       try requireEqual(traits.budget, budget, "traits.budget")
       try requireEqual(
         backend is any EvictingBackend, fixture.factory.evicts, "whether it is an EvictingBackend")
+      try requireEqual(
+        backend is any DocumentBackend, fixture.factory.keepsDocuments,
+        "whether it is a DocumentBackend")
+      try requireEqual(
+        backend is any VerifyingBackend, fixture.factory.verifies,
+        "whether it is a VerifyingBackend")
       try requireEqual(traits.role, fixture.factory.options.role, "traits.role")
       try requireEqual(
         traits.compression, fixture.factory.options.compression, "traits.compression")

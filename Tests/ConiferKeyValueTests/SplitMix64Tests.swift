@@ -1,4 +1,4 @@
-import ConiferTree
+import ConiferKeyValue
 import Testing
 
 @Suite struct SplitMix64Tests {
