@@ -27,8 +27,6 @@ package final class WriteProgress {
   private var states: [OutboundWriteID: State] = [:]
   /// Those that have ended and whose end is not stored, in order.
   package private(set) var unstoredEnds: [OutboundWriteID] = []
-  /// Writes that are not in the queue yet, in order.
-  private var unqueued: [(content: WriteContent, caller: WriteCaller)] = []
 
   package init() {}
 
@@ -44,24 +42,6 @@ package final class WriteProgress {
     if case .waiting(let known)? = states.removeValue(forKey: id) { record = known }
     defer { states[id] = record.isDefault ? nil : .waiting(record) }
     return body(&record)
-  }
-}
-
-// MARK: Before the queue
-
-extension WriteProgress {
-  /// How many writes are to be queued.
-  package var unqueuedCount: Int { unqueued.count }
-
-  /// Takes in a write that is to be queued.
-  package func add(_ content: WriteContent, _ caller: WriteCaller) {
-    unqueued.append((content, caller))
-  }
-
-  /// Takes the writes that are to be queued, in order.
-  package func takeUnqueued() -> [(content: WriteContent, caller: WriteCaller)] {
-    defer { unqueued = [] }
-    return unqueued
   }
 }
 

@@ -82,11 +82,11 @@ final class EngineLoop: StepHandler {
     case .write(let write, let caller):
       if outbox.hasUncommitted || connection.hasActions { drain() }
       writes.add(write, caller)
-      if writes.isFull { drain() }
+      if writes.unqueued.isFull { drain() }
       return
     case .receiptReleased(let id): return writes.progress.released(id)
     case .transportEvent(let number, let event):
-      if writes.hasUnqueued { drain() }
+      if !writes.unqueued.isEmpty { drain() }
       connection.receive(event, number)
       carryOutActions()
       if outbox.isFull || outbox.holdsActions || connection.hasActions { drain() }
@@ -148,14 +148,14 @@ final class EngineLoop: StepHandler {
   /// nothing is left.
   func drain() {
     repeat {
-      if writes.hasUnqueued {
+      if !writes.unqueued.isEmpty {
         writes.queueAll()
         commitEdits()
       }
       // What the new writes replaced is ended in a second commit, before any of them leaves.
       commitEdits()
       carryOutActions()
-    } while writes.hasUnqueued || outbox.hasUncommitted || connection.hasActions
+    } while !writes.unqueued.isEmpty || outbox.hasUncommitted || connection.hasActions
     connection.grantCredit()
     outbox.callApp()
   }
@@ -172,7 +172,7 @@ final class EngineLoop: StepHandler {
       let actions = connection.takeActions()
       for (index, action) in actions.enumerated() {
         if outbox.holdsActions || !action.canPrecedeCommit,
-          outbox.hasUncommitted || writes.hasUnqueued
+          outbox.hasUncommitted || !writes.unqueued.isEmpty
         {
           return connection.putBack(actions[index...])
         }

@@ -8,6 +8,7 @@ import Logging
 /// The app's writes: from the call into the queue, and from the server's answer to their end. ``WriteSending`` has the
 /// way between.
 struct Writes {
+  let unqueued = UnqueuedWrites<WriteContent>()
   let durability: DurabilityWaits
   let setup: DatabaseConfiguration
   let storage: EngineStorage
@@ -49,23 +50,14 @@ struct Writes {
 
   // MARK: Into the queue
 
-  /// The most writes that share a commit.
-  private static let largestGroup = 256
-
-  /// Whether there are writes that are not queued yet.
-  var hasUnqueued: Bool { progress.unqueuedCount > 0 }
-
-  /// Whether as many are to be queued as should share a commit.
-  var isFull: Bool { progress.unqueuedCount >= Self.largestGroup }
-
   /// Takes in a write, which is queued in one commit with those that follow it.
   func add(_ write: LocalWrite, _ caller: WriteCaller) {
-    progress.add(write.content(time: setup.clock.wallTime), caller)
+    unqueued.add(write.content(time: setup.clock.wallTime), caller)
   }
 
   /// Has the writes that came queued, in one commit; when that fails, each is tried alone.
   func queueAll() {
-    let group = progress.takeUnqueued()
+    let group = unqueued.takeAll()
     guard let lane = storage.lane else {
       for (_, caller) in group { fail(caller, storage.error) }
       return

@@ -44,18 +44,14 @@ extension FirestoreEngine {
   /// What the engine is about, once it has nothing to do.
   package func inspect() async -> EngineInspection {
     await settle()
-    return await withCheckedContinuation { continuation in
-      run { loop in continuation.resume(returning: loop.inspection) }
-    }
+    return await ask { $0.inspection }
   }
 
   /// Evicts now until the cache takes at most so many bytes, whatever its budget; with 0 all that nothing protects.
   ///
   /// - Throws: what the storage says; `unimplemented` when it evicts nothing.
   package func collectGarbage(downTo bytes: Int) async throws(FirestoreError) {
-    let evicting = await withCheckedContinuation { continuation in
-      run { loop in continuation.resume(returning: loop.store.evicting) }
-    }
+    let evicting = await ask { $0.store.evicting }
     guard let evicting else {
       throw FirestoreError(.unimplemented, "The storage evicts nothing by itself.")
     }
@@ -70,29 +66,16 @@ extension FirestoreEngine {
   ///
   /// - Throws: what the storage says.
   package func indexes() async throws(FirestoreError) -> [DocumentIndex] {
-    let result: Result<[DocumentIndex], FirestoreError> = await withCheckedContinuation {
-      continuation in
-      run { loop in continuation.resume(returning: loop.indexes) }
-    }
-    return try result.get()
+    try await ask { $0.indexes }.get()
   }
 
   /// The number that a listener's target has; nil for a listener of the cache, or one that ended.
   package func target(of listener: ListenerID) async -> TargetID? {
-    await withCheckedContinuation { continuation in
-      run { loop in continuation.resume(returning: loop.listening.listens.target(of: listener)) }
-    }
+    await ask { $0.listening.listens.target(of: listener) }
   }
 
   /// The next attempts to open streams come at once.
-  package func skipBackoff() async {
-    await withCheckedContinuation { continuation in
-      run { loop in
-        loop.skipBackoff()
-        continuation.resume()
-      }
-    }
-  }
+  package func skipBackoff() async { await ask { $0.skipBackoff() } }
 }
 
 extension DocumentLoop {
@@ -111,15 +94,5 @@ extension DocumentLoop {
         try view.documentIndexes(lane.tree).map(\.index)
       }
     }.mapError { FirestoreError($0) }
-  }
-
-  /// Gives the token of who is signed in and whose it is, or why there is none.
-  func withToken(
-    _ body: @escaping (Result<(token: String?, identity: String), FirestoreError>) -> Void
-  ) {
-    guard !store.engine.hasEnded else { return body(.failure(store.error)) }
-    user.withToken { [self] answer in
-      body(answer.map { ($0, store.lane?.identity ?? "") }.mapError { FirestoreError($0) })
-    }
   }
 }

@@ -6,16 +6,9 @@ extension FirestoreEngine {
     isChange: Bool = false,
     _ question: @escaping @Sendable (DocumentQueue) throws(FirestoreError) -> R
   ) async throws(FirestoreError) -> R {
-    let result: Result<R, FirestoreError> = await withCheckedContinuation { continuation in
-      run(.queue(isChange: isChange)) { loop in
-        do throws(FirestoreError) {
-          continuation.resume(returning: .success(try question(loop.queue)))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
-      }
-    }
-    return try result.get()
+    try await ask(.queue(isChange: isChange)) { loop in
+      Result { () throws(FirestoreError) in try question(loop.queue) }
+    }.get()
   }
 
   /// How a write ended that may be of an earlier run; waits until it has.

@@ -23,6 +23,15 @@ package final class FirestoreEngine: DocumentEngine {
     _ need: DocumentStep.Need = .none, _ body: @escaping @Sendable (DocumentLoop) -> Void
   ) { steps.post(.run(need, body)) }
 
+  /// What a closure gives that is run between two steps.
+  func ask<R: Sendable>(
+    _ need: DocumentStep.Need = .none, _ question: @escaping @Sendable (DocumentLoop) -> R
+  ) async -> R {
+    await withCheckedContinuation { continuation in
+      run(need) { continuation.resume(returning: question($0)) }
+    }
+  }
+
   /// A closure of the app's that is called no longer once the end has begun.
   func untilEnd<R>(_ told: @escaping @Sendable (R) -> Void) -> @Sendable (R) -> Void {
     { [registry] in if !registry.isEnded { told($0) } }

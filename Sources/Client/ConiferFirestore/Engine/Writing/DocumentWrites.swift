@@ -7,16 +7,15 @@ import ConiferWire
 
 /// The app's writes: from the call into the queue, and from the server's answer to their end.
 final class DocumentWrites {
-  /// A write that is to be queued.
-  private struct Unqueued {
+  /// A write that is to be queued, and when it was made.
+  private struct StampedWrite {
     let writes: [Mutation]
     let written: ConiferDocument.Timestamp
-    let caller: WriteCaller
   }
 
   let durability: DurabilityWaits
   let progress = WriteProgress()
-  private var unqueued: [Unqueued] = []
+  private let unqueued = UnqueuedWrites<StampedWrite>()
   /// The documents that they write.
   private var unqueuedPaths: Set<DocumentPath> = []
   let waiters: WriteWaiters
@@ -44,13 +43,10 @@ final class DocumentWrites {
 
   // MARK: Into the queue
 
-  /// The most writes that share a commit.
-  private static let largestGroup = 256
-
   /// Whether there are writes that are not queued yet.
   var hasUnqueued: Bool { !unqueued.isEmpty }
   /// Whether as many are to be queued as should share a commit.
-  var isFull: Bool { unqueued.count >= Self.largestGroup }
+  var isFull: Bool { unqueued.isFull }
 
   /// Whether a write must be queued behind a commit of those before: it counts from what these make of its documents.
   func mustFollowCommit(_ writes: [Mutation]) -> Bool {
@@ -60,23 +56,23 @@ final class DocumentWrites {
   /// Takes in a write, which is queued in one commit with those that follow it.
   func add(_ writes: [Mutation], _ caller: WriteCaller) {
     let now = try? ConiferDocument.Timestamp(microseconds: setup.clock.wallTime * 1000)
-    unqueued.append(Unqueued(writes: writes, written: now ?? .zero, caller: caller))
+    unqueued.add(StampedWrite(writes: writes, written: now ?? .zero), caller)
     unqueuedPaths.formUnion(writes.map(\.path))
   }
 
   /// Has the writes that came queued, in one commit; when that fails, each is tried alone.
   func queueAll() {
-    let group = unqueued
-    (unqueued, unqueuedPaths) = ([], [])
+    let group = unqueued.takeAll()
+    unqueuedPaths = []
     guard let lane = store.lane else {
-      for write in group { fail(write.caller, store.error) }
+      for (_, caller) in group { fail(caller, store.error) }
       return
     }
     queue(group, in: lane)
   }
 
-  private func queue(_ group: [Unqueued], in lane: Lane) {
-    let paths = Set(group.flatMap { $0.writes.map(\.path) })
+  private func queue(_ group: [(content: StampedWrite, caller: WriteCaller)], in lane: Lane) {
+    let paths = Set(group.flatMap { $0.content.writes.map(\.path) })
     var shown: [DocumentPath: Document] = [:]
     do throws(StoreError) {
       for document in try store.shown(paths) { shown[document.path] = document }
@@ -85,11 +81,11 @@ final class DocumentWrites {
       if group.count > 1 {
         for write in group { queue([write], in: lane) }
       } else {
-        for write in group { fail(write.caller, FirestoreError(error, "The write was not queued")) }
+        for (_, caller) in group { fail(caller, FirestoreError(error, "The write was not queued")) }
       }
       return
     }
-    for write in group {
+    for (write, caller) in group {
       let batch = MutationBatch(write.writes, written: write.written) {
         shown[$0] ?? Document($0, .unseen)
       }
@@ -97,7 +93,7 @@ final class DocumentWrites {
         switch result {
         case .success(let numbers):
           guard let number = numbers.writes.first else { return }
-          queued(OutboundWriteID(lane, number), write.caller, numbers.commit)
+          queued(OutboundWriteID(lane, number), caller, numbers.commit)
           // What the write makes of its documents is what the store has of them now.
           let changed = batch.paths.map { path in
             batch.applied(to: shown[path] ?? Document(path, .unseen))
@@ -105,7 +101,7 @@ final class DocumentWrites {
           for document in changed { shown[document.path] = document }
           listening.changed(changed)
         case .failure(let error):
-          fail(write.caller, FirestoreError(error, "The write was not queued"))
+          fail(caller, FirestoreError(error, "The write was not queued"))
         }
       }
     }
