@@ -47,6 +47,10 @@ struct BackendSelfTests {
       .leavesMatches, .phantom,
       "a query matches what the server said last, and nothing once it is forgotten"
     ),
+    (
+      .sharesTargets, .wrongError,
+      "a query of another user, or another query, is refused under a tracked number"
+    ),
   ]
 
   @Test("Every defect has a check that catches it")

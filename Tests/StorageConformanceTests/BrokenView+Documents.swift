@@ -33,7 +33,7 @@ extension BrokenView: DocumentView {
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer {
     let (view, lane) = try shown(lane)
-    var answer = try view.query(lane, query)
+    var answer = try view.query(lane, query, tracked: defect == .sharesTargets ? nil : id)
     let isIndexed = try !view.documentIndexes(lane.tree).isEmpty
     guard defect == .leavesIndexEntries, isIndexed, let old = try? before.query(lane, query) else {
       return answer

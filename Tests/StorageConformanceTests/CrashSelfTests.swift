@@ -1,7 +1,11 @@
+import ConiferDocument
 import ConiferKeyValue
+import ConiferLeafStore
 import ConiferLog
 import ConiferStorage
+import ConiferTree
 import StorageConformance
+import Synchronization
 import Testing
 
 #if canImport(Darwin)
@@ -19,6 +23,10 @@ private final class FragileStore: OrderedStore {
     case liesAboutSync
     /// Makes two commits of one batch.
     case tearsBatches
+    /// Makes a later commit of what a batch does to rows of indexes.
+    case defersIndexes
+    /// Makes a later commit of what a batch does to pins.
+    case defersPins
   }
 
   let base: LogStore
@@ -35,18 +43,28 @@ private final class FragileStore: OrderedStore {
     switch flaw {
     case .liesAboutSync: return try base.apply(batch, min(durability, .process))
     case .tearsBatches:
-      var halves = [Batch(), Batch()]
-      for (index, edit) in batch.edits.enumerated() {
-        let half = index < batch.edits.count / 2 ? 0 : 1
-        switch edit {
-        case .put(let space, let key, let value): halves[half].put(space, key, value)
-        case .delete(let space, let key): halves[half].delete(space, key)
-        case .clear(let space, let from, let to): halves[half].clear(space, from: from, to: to)
-        }
-      }
-      _ = try base.apply(halves[0], durability)
-      return try base.apply(halves[1], durability)
+      return try applyTwice(batch, durability) { index, _ in index >= batch.edits.count / 2 }
+    case .defersIndexes: return try applyTwice(batch, durability) { $1 == Spaces.indexes }
+    case .defersPins: return try applyTwice(batch, durability) { $1 == Spaces.pins }
     }
+  }
+
+  /// Makes two commits, of which the second one has the edits that are late.
+  private func applyTwice(
+    _ batch: Batch, _ durability: Durability, isLate: (Int, Space) -> Bool
+  ) throws(StoreError) -> CommitID {
+    var halves = [Batch(), Batch()]
+    for (index, edit) in batch.edits.enumerated() {
+      switch edit {
+      case .put(let space, let key, let value):
+        halves[isLate(index, space) ? 1 : 0].put(space, key, value)
+      case .delete(let space, let key): halves[isLate(index, space) ? 1 : 0].delete(space, key)
+      case .clear(let space, let from, let to):
+        halves[isLate(index, space) ? 1 : 0].clear(space, from: from, to: to)
+      }
+    }
+    _ = try base.apply(halves[0], durability)
+    return try base.apply(halves[1], durability)
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) {
@@ -59,10 +77,11 @@ private final class FragileStore: OrderedStore {
   func resume() throws(StoreError) { try base.resume() }
   func close() throws(StoreError) { try base.close() }
 
-  static func factory(_ flaw: Flaw) -> BackendFactory {
+  static func factory(_ flaw: Flaw, keepsDocuments: Bool = false) -> BackendFactory {
     let log = Tested.log(.none)
     return BackendFactory(
-      name: "fragile", declared: log.declared, options: log.options, evicts: true
+      name: "fragile", declared: log.declared, options: log.options, evicts: true,
+      keepsDocuments: keepsDocuments, verifies: keepsDocuments
     ) { (directory, options) throws(StoreError) in
       try PackedBackend(FragileStore(flaw, at: directory), name: "fragile", options: options)
     }
@@ -103,9 +122,55 @@ private final class FragileStore: OrderedStore {
         #expect(anomalies.contains(failure?.anomaly), "\(String(describing: failure))")
       }
     }
+
+    /// Runs the check of power loss in a stream of documents, which must fail.
+    private static func anomaly(of factory: BackendFactory) async throws -> Anomaly? {
+      let check = try #require(
+        BackendCheck.all(for: factory).first { $0.name.hasPrefix("evicted documents stay gone") })
+      let failure = await #expect(throws: ConformanceFailure.self) {
+        try await check.run(factory)
+      }
+      #expect(failure?.message.contains("power lost after") == true, "\(failure?.message ?? "")")
+      return failure?.anomaly
+    }
+
+    @Test func `A store that leaves rows of indexes behind in a crash is told`() async throws {
+      let factory = FragileStore.factory(.defersIndexes, keepsDocuments: true)
+      let anomaly = try await Self.anomaly(of: factory)
+      // A row without its document is damage, which a cache mends and tells.
+      let anomalies: [Anomaly?] = [.broken, .wrongData, .usageDrift, .silentLoss, .refused]
+      #expect(anomalies.contains(anomaly), "\(String(describing: anomaly))")
+    }
+
+    @Test func `A store that loses pins in a crash is told`() async throws {
+      let factory = FragileStore.factory(.defersPins, keepsDocuments: true)
+      #expect(try await Self.anomaly(of: factory) == .evictedPin)
+    }
+
+    @Test func `A backend whose evicted documents come back after a crash is told`() async throws {
+      #expect(try await Self.anomaly(of: ResurrectingBackend.factory) == .resurrected)
+    }
+
+    @Test func `A killed stream of documents in memory alone is lost`() async throws {
+      let kills = try Kills(of: Self.forgetfulDocuments)
+      defer { kills.finish() }
+      var failure: ConformanceFailure?
+      // The second store has the stream.
+      for kill in 1...9 where failure == nil {
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+          [directory = kills.directory as String, kill = 20 + kill * 2 - 1 as Int] in
+          try await Kills.commit(CrashSelfTests.forgetfulDocuments, in: directory, kill: kill)
+        }
+        do { try await kills.check(after: 20 + kill * 2 - 1) } catch {
+          failure = error as? ConformanceFailure
+        }
+      }
+      #expect(failure?.anomaly == .lostAcknowledged, "\(String(describing: failure))")
+      #expect(failure?.message.contains("commits of a stream of documents are there") == true)
+    }
   #endif
 
-  @Test(arguments: [0, 40])
+  @Test(arguments: [0, 60])
   func `A backend that keeps everything in memory does not survive a kill`(
     after before: Int
   ) async throws {
@@ -125,10 +190,14 @@ private final class FragileStore: OrderedStore {
     #expect(failure?.anomaly == .lostAcknowledged, "\(String(describing: failure))")
   }
 
-  private static var forgetful: BackendFactory {
+  private static var forgetful: BackendFactory { forgetful(keepsDocuments: false) }
+  private static var forgetfulDocuments: BackendFactory { forgetful(keepsDocuments: true) }
+
+  private static func forgetful(keepsDocuments: Bool) -> BackendFactory {
     let log = Tested.log(.none)
     return BackendFactory(
-      name: "forgetful", declared: log.declared, options: log.options
+      name: "forgetful", declared: log.declared, options: log.options, evicts: keepsDocuments,
+      keepsDocuments: keepsDocuments, verifies: keepsDocuments
     ) { (_, options) throws(StoreError) in
       var options = options
       options.durability = .relaxed
@@ -154,4 +223,96 @@ private final class PretendingStore: OrderedStore {
   var findings: [StoreFinding] { [] }
   func acknowledgeFindings() throws(StoreError) {}
   func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
+}
+
+/// A log whose documents, once evicted, come back with the first commit after it was opened anew.
+private final class ResurrectingBackend: EvictingBackend, DocumentBackend {
+  /// The documents that were evicted, of all stores.
+  private static let evicted = Mutex<[Document]>([])
+
+  private let base: any EvictingBackend
+  private let left: Mutex<[Document]>
+
+  static var factory: BackendFactory {
+    let log = Tested.log(.none)
+    return BackendFactory(
+      name: "resurrecting", declared: log.declared, options: log.options, evicts: true,
+      keepsDocuments: true
+    ) { (directory, options) throws(StoreError) in
+      ResurrectingBackend(try log.open(directory, options).evicting())
+    }
+  }
+
+  private init(_ base: any EvictingBackend) {
+    self.base = base
+    // One that nothing changed since, and that nobody wrote to.
+    left = Mutex(Self.evicted.withLock { Array($0.filter { $0.path.id == "d5" }.prefix(1)) })
+  }
+
+  var traits: BackendTraits { base.traits }
+
+  private func documents() throws(StoreError) -> [Document] {
+    try readDocuments { (view) throws(StoreError) in
+      var all: [Document] = []
+      for tree in try view.trees() where tree.order == .documents {
+        for collection in try view.collections(tree.id, after: nil, limit: .max) {
+          all += try view.documents(tree.id, in: collection, after: nil, limit: .max)
+        }
+      }
+      return all
+    }
+  }
+
+  func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport {
+    let before = try documents()
+    let report = try await base.evict(to: bytes, dryRun: dryRun)
+    let there = Set(try documents().map(\.path))
+    Self.evicted.withLock { $0 += before.filter { !there.contains($0.path) } }
+    return report
+  }
+
+  func commit(
+    _ edits: [StorageEdit], _ durability: Durability
+  ) async throws(StoreError) -> CommitReceipt {
+    let receipt = try await base.commit(edits, durability)
+    let back = left.withLock { left in
+      defer { left = [] }
+      return left
+    }
+    guard !back.isEmpty, case .documents(let tree, _)? = edits.first(where: \.isOfDocuments) else {
+      return receipt
+    }
+    try await base.commit([.documents(tree, back.map { .put($0) })], durability)
+    return receipt
+  }
+
+  @discardableResult
+  func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
+    base.setActive(isActive, query, in: tree)
+  }
+  func space() throws(StoreError) -> StorageSpace { try base.space() }
+  func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation {
+    try base.explain(tree, path)
+  }
+  func tree(named name: String, order: KeyOrder) async throws(StoreError) -> TreeID {
+    try await base.tree(named: name, order: order)
+  }
+  func harden(_ upTo: CommitID) async throws(StoreError) { try await base.harden(upTo) }
+  func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
+    try base.read(body)
+  }
+  func readDocuments<R>(
+    _ body: (any DocumentView) throws(StoreError) -> R
+  ) throws(StoreError) -> R { try base.keepingDocuments().readDocuments(body) }
+  func size() throws(StoreError) -> StoreSize { try base.size() }
+  func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await base.tidy(slice) }
+  func suspend() async throws(StoreError) { try await base.suspend() }
+  func resume() async throws(StoreError) { try await base.resume() }
+  func close() async throws(StoreError) { try await base.close() }
+}
+
+extension StorageEdit {
+  fileprivate var isOfDocuments: Bool {
+    if case .documents = self { true } else { false }
+  }
 }

@@ -54,6 +54,8 @@ final class ModelBackend: DocumentBackend {
     case forgetsOverlays
     /// Keeps documents among the matches of a query that they match no more.
     case leavesMatches
+    /// Takes a query for the tracked one with its number, whoever tracks it.
+    case sharesTargets
   }
 
   private struct State {

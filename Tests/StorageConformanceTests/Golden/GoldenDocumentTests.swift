@@ -12,26 +12,32 @@ import Testing
 /// `CONIFER_GOLDEN=write` makes those that are missing; what is there is never written again.
 @Suite("Golden stores of documents", .enabled(if: Codec.hasZstd))
 struct GoldenDocumentTests {
-  private func files(_ kind: GoldenBackend) -> String {
-    "\(GoldenBackend.fixtures)/\(kind.rawValue)/documents-1"
+  static let all = GoldenBackend.allCases.flatMap { kind in
+    GoldenDocuments.stores.map { (kind, $0) }
+  }
+
+  private func files(_ kind: GoldenBackend, _ number: Int) -> String {
+    "\(GoldenBackend.fixtures)/\(kind.rawValue)/documents-\(number)"
   }
 
   @Test(
     "A missing golden store is written when asked for",
     .enabled(if: Files.variable("CONIFER_GOLDEN") == "write"), arguments: GoldenBackend.allCases)
   func write(_ kind: GoldenBackend) async throws {
-    try #require(Files.names(files(kind)).isEmpty, "\(files(kind)) is there and stays as it is")
-    let made = try await GoldenDocuments.make(kind, try Scratch().path)
+    let number = GoldenDocuments.stores.upperBound
+    let files = files(kind, number)
+    try #require(Files.names(files).isEmpty, "\(files) is there and stays as it is")
+    let made = try await GoldenDocuments.make(kind, number, try Scratch().path)
     let size = made.reduce(0) { $0 + $1.bytes.count }
     try #require(
       size <= 300_000,
       "\(kind) takes \(size) bytes: \(made.map { ($0.name, $0.bytes.count) })")
-    Files.write(made, files(kind))
+    Files.write(made, files)
   }
 
-  private func copy(_ kind: GoldenBackend) throws -> Scratch {
-    let files = Files.all(files(kind))
-    try #require(!files.isEmpty, "there is no golden store in \(self.files(kind))")
+  private func copy(_ kind: GoldenBackend, _ number: Int) throws -> Scratch {
+    let files = Files.all(files(kind, number))
+    try #require(!files.isEmpty, "there is no golden store in \(self.files(kind, number))")
     let scratch = try Scratch()
     Files.write(files, scratch.store)
     return scratch
@@ -46,16 +52,17 @@ struct GoldenDocumentTests {
     #expect(report.isSound, "\(when): \(report.findings)")
   }
 
-  @Test("It holds what it always held, and is written to", arguments: GoldenBackend.allCases)
-  func opens(_ kind: GoldenBackend) async throws {
-    let scratch = try copy(kind)
-    var model = try GoldenDocuments.model()
+  @Test("It holds what it always held, and is written to", arguments: all)
+  func opens(_ kind: GoldenBackend, _ number: Int) async throws {
+    let scratch = try copy(kind, number)
+    var model = try GoldenDocuments.model(number)
     var backend = try kind.open(scratch.store)
     try expect(backend, model, "as it was")
     let states = try backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
       try view.documentIndexes(GoldenDocuments.tree).map(\.state)
     }
     #expect(states == [.ready, .ready, .ready])
+    try expectVersions(backend, number)
     let (tree, lane) = (GoldenDocuments.tree, GoldenDocuments.lanes[1])
     let write = Mutation(try DocumentPath("rooms/r1"), .delete)
     let batch = MutationBatch([write], written: .zero) { Document($0, .unseen) }
@@ -78,18 +85,35 @@ struct GoldenDocumentTests {
     try await backend.close()
   }
 
-  @Test("It holds every kind of record of documents", arguments: GoldenBackend.allCases)
-  func isComplete(_ kind: GoldenBackend) throws {
-    let scratch = try copy(kind)
+  /// As of when matches were whole is known where a version is stored.
+  private func expectVersions(_ backend: any StorageBackend, _ number: Int) throws {
+    let times = try backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
+      var times: [Timestamp?] = []
+      for id in 1...3 as ClosedRange<UInt64> {
+        times.append(try view.matchesVersion(GoldenDocuments.tree, QueryID(rawValue: id))?.time)
+      }
+      return times
+    }
+    let time = try Timestamp(seconds: 1_700_000_060)
+    #expect(times == (number > 1 ? [time, time, nil] : [nil, nil, nil]))
+  }
+
+  @Test("It holds every kind of record of documents", arguments: all)
+  func isComplete(_ kind: GoldenBackend, _ number: Int) throws {
+    let scratch = try copy(kind, number)
     let store = try kind.store(scratch.store)
     let view = try store.view()
-    let spaces = [
+    var spaces = [
       Spaces.runs, Spaces.queue, Spaces.finished, Spaces.queries, Spaces.queryKeys, Spaces.pins,
-      Spaces.indexes, Spaces.overlays,
+      Spaces.indexes, Spaces.overlays, Spaces.collections,
     ]
+    if number > 1 { spaces.append(Spaces.changes) }
     for space in spaces {
       #expect(try view.entries(space, prefix: [], limit: 1).count == 1, "space \(space.id)")
     }
+    // The newest time that was read, versions, their places, and what was read later.
+    let rows = Set(try view.keys(Spaces.changes, prefix: []).map { $0[4] })
+    #expect(rows == (number > 1 ? [0, 1, 2, 3] : []))
     let runs = try view.entries(Spaces.runs, prefix: []).compactMap {
       try? RunHead(storeKey: $0.key, value: $0.value)
     }

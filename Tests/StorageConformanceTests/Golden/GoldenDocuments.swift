@@ -5,8 +5,11 @@ import ConiferTree
 import StorageConformance
 import TestSupport
 
-/// What a golden store of documents holds: the commits that made it. They stay as they are, since the stores do.
+/// What a golden store of documents holds: the commits that made it. They stay as they are, since the stores do. What
+/// is new gets a store of its own, with more commits.
 enum GoldenDocuments {
+  /// The stores; the second one has versions of matches.
+  static let stores = 1...2
   static let name = "documents"
   static let tree = TreeID(rawValue: 1)
   static let lanes = [Lane(tree: tree), Lane(tree: tree, identity: "zoë")]
@@ -16,13 +19,13 @@ enum GoldenDocuments {
   ///
   /// - Returns: the files' names and bytes.
   static func make(
-    _ kind: GoldenBackend, _ directory: String
+    _ kind: GoldenBackend, _ number: Int, _ directory: String
   ) async throws -> [(name: String, bytes: Bytes)] {
     let store = directory + "/store"
     var backend = try kind.open(store, small: true)
     let made = try await backend.tree(named: name, order: .documents)
     guard made == tree else { throw StoreError(.invalid, "The first tree is \(made.rawValue).") }
-    let commits = try commits()
+    let commits = try commits(number)
     for edits in commits.dropLast() { _ = try await backend.commit(edits, .process) }
     while try await backend.tidy(.seconds(1)) {}
     try await backend.close()
@@ -36,15 +39,16 @@ enum GoldenDocuments {
   }
 
   /// The state after all commits.
-  static func model() throws -> StorageModel {
+  static func model(_ number: Int) throws -> StorageModel {
     var model = StorageModel()
     _ = try model.tree(named: name, order: .documents, id: tree)
-    for edits in try commits() { _ = try model.commit(edits) }
+    for edits in try commits(number) { _ = try model.commit(edits) }
     return model
   }
 
-  private static func commits() throws -> [[StorageEdit]] {
+  private static func commits(_ number: Int) throws -> [[StorageEdit]] {
     [try indexes(), try documents(), try queries(), try queue()] + (try ends())
+      + (number > 1 ? try versions() : [])
   }
 
   // MARK: Documents
@@ -139,6 +143,32 @@ enum GoldenDocuments {
           .setMatches(QueryID(rawValue: 3), [try path("kinds/all")]),
         ]), .pin(Pin(lanes[0], rooms)),
       .setMetadata(tree, "cursor", [7]),
+    ]
+  }
+
+  /// As of when matches were whole, and documents that were read later.
+  private static func versions() throws -> [[StorageEdit]] {
+    let readTime = try Timestamp(seconds: 1_700_000_060)
+    let rooms = MatchesVersion(.collection(try CollectionPath("rooms")), at: readTime)
+    let later = try Timestamp(seconds: 1_700_000_090, nanoseconds: 1000)
+    let paths = ["rooms/r8", "rooms/r2/messages/m12"]
+    return [
+      [
+        .documents(
+          tree,
+          [
+            .setMatchesVersion(QueryID(rawValue: 1), rooms),
+            .setMatchesVersion(
+              QueryID(rawValue: 2), MatchesVersion(.group("messages"), at: readTime)),
+          ])
+      ],
+      [
+        .documents(
+          tree,
+          try paths.map {
+            .put(Document(try path($0), .found(["n": -1]), version: later, readTime: later))
+          })
+      ],
     ]
   }
 

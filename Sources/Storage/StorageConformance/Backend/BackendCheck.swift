@@ -151,6 +151,11 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
         $0.declared.isPersistent && $0.declared.strongest == .power
           ? IOSession.reason : "promises nothing about power loss"
       },
+      Conditional(checks: documentPowerLosses) {
+        guard $0.keepsDocuments && $0.evicts else { return "keeps no documents within a budget" }
+        return $0.declared.isPersistent && $0.declared.strongest == .power
+          ? IOSession.reason : "promises nothing about power loss"
+      },
       Conditional(checks: faults()) {
         $0.declared.isPersistent ? IOSession.reason : "keeps nothing"
       },

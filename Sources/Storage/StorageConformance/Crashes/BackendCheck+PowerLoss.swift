@@ -61,21 +61,52 @@ extension BackendCheck {
       BackendCheck(
         .powerLoss, "a prefix of concurrent commits with every durable one is there"
       ) { fixture in
-        if try PowerLoss.Command.asked != nil {
-          throw NotApplicable("CONIFER_CRASH names a cut of another check")
-        }
-        var count = PowerLoss.Count()
-        let images = try images(fixture.factory)
-        let seeds =
-          try Variable.seed().map { [$0] } ?? Array(2001...2000 + UInt64(max(2, images / 400)))
-        for seed in seeds {
-          let record = try await WritersRecord(fixture.factory, seed: seed, commits: 8)
-          try await record.check(pointsAtMost: max(1, images / seeds.count / 8), &count)
+        let count = try await cut(fixture.factory, from: 2001, commits: 8) {
+          Writers(seed: $0, strongest: .power)
         }
         CheckRecord.current?.count("points of power loss", count.points)
         CheckRecord.current?.count("images of power loss with writers at once", count.images)
       },
     ]
+  }
+
+  /// Power cuts in a stream of documents.
+  static let documentPowerLosses: [BackendCheck] = [
+    BackendCheck(
+      .powerLoss, "evicted documents stay gone, needed ones stay, and indexes find all"
+    ) { fixture in
+      guard let stream = DocumentStream(fixture.factory) else {
+        throw NotApplicable("evicts no documents")
+      }
+      let count = try await cut(fixture.factory, from: 3001, commits: 24) { _ in stream }
+      CheckRecord.current?.count("points of power loss", count.points)
+      CheckRecord.current?.count("images of power loss with evictions", count.images)
+      if stream.indexing, let record = CheckRecord.current {
+        try require(
+          record.counts[DocumentStream.indexedQueries] != nil,
+          "no query was answered by an index in \(count.images) images")
+      }
+    }
+  ]
+
+  /// Runs workloads and cuts the power.
+  private static func cut(
+    _ factory: BackendFactory, from first: UInt64, commits: Int,
+    _ workload: (UInt64) -> any CrashWorkload
+  ) async throws -> PowerLoss.Count {
+    if try PowerLoss.Command.asked != nil {
+      throw NotApplicable("CONIFER_CRASH names a cut of another check")
+    }
+    var count = PowerLoss.Count()
+    let images = try images(factory)
+    let seeds =
+      try Variable.seed().map { [$0] } ?? Array(first..<first + UInt64(max(2, images / 400)))
+    for seed in seeds {
+      let record = try await WorkloadRecord(
+        workload(seed), factory, seed: seed, commits: commits)
+      try await record.check(pointsAtMost: max(1, images / seeds.count / 8), &count)
+    }
+    return count
   }
 
   /// The approximate number of images of each check.

@@ -26,8 +26,8 @@ public final class Kills {
   public let directory: String
   private let factory: BackendFactory
   private var states = [CrashState(model: .init(), step: 0)]
-  /// The newest commit of each writer, for a store with concurrent writers.
-  private var held = [Int](repeating: 0, count: Writers.count)
+  /// The newest commit of each caller, for a store with a workload.
+  private var held: [Int] = []
   private var count = 0
   private var commits = 0
   private var failure: ConformanceFailure?
@@ -57,17 +57,22 @@ public final class Kills {
       seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest, isWhole: false,
       documents: factory.documents)
   }
-  /// The writers of a store with concurrent writers, which is every third one; nil for the others.
-  private static func writers(_ factory: BackendFactory, _ kill: Int) -> Writers? {
-    guard (kill - 1) / life % 3 == 2 else { return nil }
-    return Writers(
-      seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest)
+  /// The workload of every second store: concurrent writers, or documents that are evicted; nil for those with a program.
+  private static func workload(_ factory: BackendFactory, _ kill: Int) -> (any CrashWorkload)? {
+    let store = (kill - 1) / life
+    return switch store % 4 {
+    case 1: DocumentStream(factory)
+    case 3: Writers(seed: UInt64(store + 100), strongest: factory.declared.strongest)
+    default: nil
+    }
   }
   private static func open(
     _ factory: BackendFactory, _ directory: String, _ kill: Int
   ) throws -> any StorageBackend {
     var options = factory.options
     options.budget = nil
+    // Many commits an eviction.
+    options.evictionSlice = .zero
     return try factory.open(store(directory, kill), options)
   }
 
@@ -91,14 +96,14 @@ public final class Kills {
     }
     let delay = UInt32.random(in: 0..<100_000, using: &random)
     if session == nil, kill % 4 == 1 { System.die(after: delay) }
-    if let writers = writers(factory, kill) {
+    if let workload = workload(factory, kill) {
       let backend = try open(factory, directory, kill)
-      let held = try writers.held(by: backend)
+      let held = try workload.held(by: backend, nil)
       if session == nil, kill % 4 != 1 { System.die(after: delay) }
-      try await writers.run(
-        on: backend, after: held, 500,
-        acknowledge: { writer, number, position, durability in
-          write("\(writer) \(number) \(position) \(durability.rawValue)", report(directory, kill))
+      try await workload.run(
+        on: backend, after: held, 500, isDurable: false, issue: { _, _ in },
+        acknowledge: { caller, number, position, durability in
+          write("\(caller) \(number) \(position) \(durability.rawValue)", report(directory, kill))
         })
       session?.end()
       return System.die()
@@ -148,8 +153,8 @@ public final class Kills {
       "kill \(kill) of \(factory), program \(Self.program(factory, kill).seed); the store is at "
       + "\(Self.store(directory, kill)) until the test ends"
     do {
-      if let writers = Self.writers(factory, kill) {
-        try await checkStore(after: kill, writers)
+      if let workload = Self.workload(factory, kill) {
+        try await checkStore(after: kill, workload)
       } else {
         try await checkStore(after: kill)
       }
@@ -163,15 +168,16 @@ public final class Kills {
     guard kill % Self.life == 0 else { return }
     System.removeTree(Self.store(directory, kill))
     states = [CrashState(model: .init(), step: 0)]
-    held = [Int](repeating: 0, count: Writers.count)
+    held = []
   }
 
-  private func checkStore(after kill: Int, _ writers: Writers) async throws {
+  private func checkStore(after kill: Int, _ workload: any CrashWorkload) async throws {
+    if held.isEmpty { held = workload.nothing }
     try? System.makeDirectory(Self.store(directory, kill))
     let backend = try Self.open(factory, directory, kill)
     do {
-      // Each writer may have had one commit in progress.
-      var bounds = Writers.Bounds(
+      // Each caller may have had one commit in progress.
+      var bounds = CrashBounds(
         acknowledged: held.reduce(0, +), issued: held.map { $0 + 1 })
       for line in try System.lines(of: Self.report(directory, kill)) {
         let numbers = line.split(separator: " ").compactMap { Int($0) }
@@ -182,7 +188,7 @@ public final class Kills {
           bounds.acknowledged = max(bounds.acknowledged, numbers[2])
         }
       }
-      held = try writers.held(by: backend, bounds)
+      held = try workload.held(by: backend, bounds)
       try await backend.close()
     } catch {
       try? await backend.close()

@@ -4,21 +4,16 @@ internal import ConiferTree
 
 /// Concurrent writers. Each commits to a place of its own and to one shared queue, whose numbers
 /// give the order of the commits.
-struct Writers: Sendable {
-  /// Which of their commits may be there after a crash.
-  struct Bounds: Sendable {
-    /// The number of commits, from the first one in order, that must be there.
-    var acknowledged = 0
-    /// The newest commit that each writer issued.
-    var issued = [Int](repeating: 0, count: Writers.count)
-  }
-
-  static let count = 4
+struct Writers: CrashWorkload {
+  private static let count = 4
   static let tree = "writers"
 
   let seed: UInt64
   /// The strongest durability of a commit.
   let strongest: Durability
+
+  let words = "\(count) writers at once"
+  var callers: Int { Self.count }
 
   // MARK: What they write
 
@@ -56,18 +51,10 @@ struct Writers: Sendable {
   // MARK: Writing
 
   /// Runs all writers concurrently.
-  ///
-  /// - Parameters:
-  ///   - held: the newest commit of each writer.
-  ///   - count: how many more commits each makes.
-  ///   - isDurable: whether all are made at the strongest durability.
-  ///   - issue: gets a writer and its commit's number before the commit.
-  ///   - acknowledge: gets both, how many commits in order are acknowledged with this one, and their
-  ///   durability.
   func run(
-    on backend: any StorageBackend, after held: [Int], _ count: Int, isDurable: Bool = false,
-    issue: @escaping @Sendable (Int, Int) -> Void = { _, _ in },
-    acknowledge: @escaping @Sendable (Int, Int, Int, Durability) -> Void = { _, _, _, _ in }
+    on backend: any StorageBackend, after held: [Int], _ count: Int, isDurable: Bool,
+    issue: @escaping @Sendable (Int, Int) -> Void,
+    acknowledge: @escaping @Sendable (Int, Int, Int, Durability) -> Void
   ) async throws {
     let tree = try await backend.tree(named: Self.tree)
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -95,24 +82,10 @@ struct Writers: Sendable {
 
   // MARK: Checking
 
-  /// The newest commit of each writer that a store holds.
-  ///
-  /// - Throws: ``ConformanceFailure`` when they are not a prefix of all commits within the bounds,
-  ///   or the parts of the store are of different commits.
-  func held(by backend: any StorageBackend, _ bounds: Bounds? = nil) throws -> [Int] {
+  func held(by backend: any StorageBackend, _ bounds: CrashBounds?) throws -> [Int] {
     let (held, failure) = try backend.read { (view) throws(StoreError) in try read(view) }
     if let failure { throw failure }
-    let total = held.reduce(0, +)
-    if let bounds {
-      try require(
-        total >= bounds.acknowledged, .lostAcknowledged,
-        "\(total) commits of writers at once are there, \(bounds.acknowledged) were acknowledged")
-      for (writer, (number, issued)) in zip(held, bounds.issued).enumerated() {
-        try require(
-          number <= issued, .phantom,
-          "commit \(number) of writer \(writer) is there, \(issued) is the newest it asked for")
-      }
-    }
+    try bounds?.require(held, of: words)
     try backend.requireExactUsage()
     return held
   }

@@ -188,6 +188,7 @@ struct OverlayEditor {
 
   /// Applies all waiting batches of a document anew.
   func renew(_ path: DocumentPath) throws(StoreError) {
+    try rows.refuseLater(path)
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     // What a later version queued is not shown, and stays.
     let batches = try reader.entries(touching: DocumentKey.treePath(path)).compactMap {

@@ -32,6 +32,9 @@ struct OverlayRows {
     return prefix + key.prefix(Self.longestKey) + StoreKey.number(XXHash64.hash(key))
   }
 
+  /// The overlay of a document.
+  ///
+  /// - Throws: `damaged`, `newerFormat` for one that a later version wrote.
   func overlay(_ path: DocumentPath) throws(StoreError) -> Overlay? {
     let key = key(path)
     guard let value = try view.value(Spaces.overlays, key) else { return nil }
@@ -79,10 +82,39 @@ struct OverlayRows {
   private static func row(
     _ key: Bytes, _ value: Bytes
   ) throws(StoreError) -> (overlay: Overlay, tellsStamped: Bool) {
-    guard let payload = Record.open(Spaces.overlays, key, value),
-      let row = payload.withUnsafeBytes(row)
-    else { throw Damage.error(Spaces.overlays, key) }
-    return row
+    guard let payload = Record.open(Spaces.overlays, key, value) else {
+      throw Damage.error(Spaces.overlays, key)
+    }
+    if let row = payload.withUnsafeBytes(row) { return row }
+    guard payload.withUnsafeBytes(isLater) else { throw Damage.error(Spaces.overlays, key) }
+    throw later
+  }
+
+  /// Not damage, so the row must not be made anew.
+  private static var later: StoreError {
+    StoreError(
+      .newerFormat,
+      "What waiting writes do to a document is stored in a way that this version of Conifer does not "
+        + "know: open the store with a newer one. Nothing was changed.")
+  }
+
+  /// Refuses to make a row anew that a later version wrote.
+  ///
+  /// - Throws: `newerFormat`.
+  func refuseLater(_ path: DocumentPath) throws(StoreError) {
+    let key = key(path)
+    guard let value = try view.value(Spaces.overlays, key),
+      let payload = Record.open(Spaces.overlays, key, value)
+    else { return }
+    if payload.withUnsafeBytes(Self.isLater) { throw Self.later }
+  }
+
+  /// Whether bytes that hold no row have an effect that only a later version knows.
+  private static func isLater(_ payload: UnsafeRawBufferPointer) -> Bool {
+    var reader = LentReader(payload)
+    guard let text = reader.text(), (try? DocumentPath(text)) != nil, let byte = reader.byte()
+    else { return false }
+    return byte & ~Effect.tellsStamped > Effect.delete
   }
 
   /// The overlay of a document where its row tells which previous values are the document's, as rows of before the first

@@ -6,9 +6,13 @@ import ConiferLeafStore
 extension RecordRepair {
   func isOverlayDamaged(_ key: Bytes, _ stored: Bytes?, _ info: TreeInfo) -> Bool {
     guard let stored else { return false }
-    guard let lane = Self.lane(key, info), let overlay = try? OverlayRows.overlay(key, stored)
-    else { return true }
-    return OverlayRows(view: tx, lane: lane).key(overlay.path) != key
+    guard let lane = Self.lane(key, info) else { return true }
+    do throws(StoreError) {
+      let overlay = try OverlayRows.overlay(key, stored)
+      return OverlayRows(view: tx, lane: lane).key(overlay.path) != key
+    } catch {
+      return error.code != .newerFormat
+    }
   }
 
   func renewOverlays(of key: Bytes, _ info: TreeInfo) throws(StoreError) {

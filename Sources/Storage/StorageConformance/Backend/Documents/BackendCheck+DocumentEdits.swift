@@ -157,6 +157,45 @@ extension BackendCheck {
       try pair.requireSame("at the end")
       try pair.isSound()
     },
+    BackendCheck(
+      .documents, "a query of another user, or another query, is refused under a tracked number",
+      .wrongError
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let tree = try await pair.makeDocuments()
+      let anna = Lane(tree: tree, identity: "anna")
+      let documents = try (1...3).map { try Self.document("c/d\($0)", .integer($0)) }
+      try await pair.commit(.documents(tree, documents.map { .put($0) }))
+      let query = try DocumentQuery(.collection(CollectionPath("c")), in: SeededRandom.database)
+        .filtered(.field(FieldPath(unchecked: ["a"]), .greaterThan, 0))
+      let tracked = TrackedQuery(anna, query.target, isComplete: true, resumeToken: [1, 2])
+      let id = try await pair.commit(.saveQuery(tracked)).queries[0]
+      let version = MatchesVersion(query.source, at: try Timestamp(seconds: 1))
+      try await pair.commit(
+        .documents(tree, [.setMatches(id, documents.map(\.path)), .setMatchesVersion(id, version)])
+      )
+      func ask(_ lane: Lane, _ query: DocumentQuery, _ id: QueryID) throws(StoreError) -> [Document]
+      {
+        try pair.backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
+          try view.query(lane, query, tracked: id).documents
+        }
+      }
+      try requireEqual(try ask(anna, query, id), documents, "what the tracked query gives")
+      let unknown = QueryID(rawValue: id.rawValue + 9)
+      try requireEqual(try ask(anna, query, unknown), documents, "with a number that is none")
+      let other = try query.limited(to: 2)
+      let refused = [
+        (Lane(tree: tree, identity: "ann"), query), (Lane(tree: tree), query), (anna, other),
+      ]
+      for (lane, query) in refused {
+        try await expect(.invalid, "\(query.canonical) of \"\(lane.identity)\"") {
+          () throws(StoreError) in try ask(lane, query, id)
+        }
+      }
+      try pair.requireSame("after queries were refused")
+      try requireEqual(try ask(anna, query, id), documents, "what the tracked query gives later")
+      try pair.isSound()
+    },
   ]
 
   /// What eviction must leave of documents.
@@ -179,7 +218,26 @@ extension BackendCheck {
       try await pair.commit(.purge(lanes[0]))
       try await pair.evict(to: 0)
       try pair.isSound()
-    }
+    },
+    BackendCheck(
+      .documents, "a stream of documents holds what it must while it is evicted and indexed",
+      .falseComplete
+    ) { fixture in
+      guard let stream = DocumentStream(fixture.factory) else {
+        throw NotApplicable("evicts no documents")
+      }
+      var backend = try fixture.open { $0.evictionSlice = .zero }
+      var held = stream.nothing
+      for count in [1, 3, 9, 20] {
+        let last = held.reduce(count, +)
+        try await stream.run(on: backend, after: held, count, isDurable: false)
+        if fixture.factory.declared.isPersistent {
+          try await backend.close()
+          backend = try fixture.open { $0.evictionSlice = .zero }
+        }
+        held = try stream.held(by: backend, CrashBounds(acknowledged: last, issued: [last]))
+      }
+    },
   ]
 
   private static func document(_ path: String, _ value: DocumentValue) throws -> Document {
