@@ -166,8 +166,8 @@ extension BackendCheck {
       let anna = Lane(tree: tree, identity: "anna")
       let documents = try (1...3).map { try Self.document("c/d\($0)", .integer($0)) }
       try await pair.commit(.documents(tree, documents.map { .put($0) }))
-      let query = try DocumentQuery(.collection(CollectionPath("c")), in: SeededRandom.database)
-        .filtered(.field(FieldPath(unchecked: ["a"]), .greaterThan, 0))
+      let all = DocumentQuery(.collection(try CollectionPath("c")), in: SeededRandom.database)
+      let query = try all.filtered(.field(FieldPath(unchecked: ["a"]), .greaterThan, 0))
       let tracked = TrackedQuery(anna, query.target, isComplete: true, resumeToken: [1, 2])
       let id = try await pair.commit(.saveQuery(tracked)).queries[0]
       let version = MatchesVersion(query.source, at: try Timestamp(seconds: 1))
@@ -186,6 +186,7 @@ extension BackendCheck {
       let other = try query.limited(to: 2)
       let refused = [
         (Lane(tree: tree, identity: "ann"), query), (Lane(tree: tree), query), (anna, other),
+        (anna, all),
       ]
       for (lane, query) in refused {
         try await expect(.invalid, "\(query.canonical) of \"\(lane.identity)\"") {

@@ -18,9 +18,7 @@ struct MatchesRun {
   /// - Throws: `invalid` when the tracked query is another one.
   func find(_ id: QueryID) throws(StoreError) -> FoundDocuments? {
     let queries = Queries(view: view, tree: lane.tree, order: .documents)
-    guard !target.matchesAll, let source = ChangeRows.source(target.source),
-      let query = try queries.query(id)
-    else { return nil }
+    guard let query = try queries.query(id) else { return nil }
     let own = TrackedQuery(lane, target)
     guard query.path == own.path, query.parameters.utf8.elementsEqual(own.parameters.utf8) else {
       throw StoreError(
@@ -28,6 +26,7 @@ struct MatchesRun {
         "Query \(id.rawValue) is tracked for another query or lane: name the one that was saved for "
           + "this one.")
     }
+    guard !target.matchesAll, let source = ChangeRows.source(target.source) else { return nil }
     let rows = ChangeRows(view: view, tree: lane.tree)
     guard let version = try rows.version(id), version.source == target.source else { return nil }
     let matches = Set(try queries.matches(id))
