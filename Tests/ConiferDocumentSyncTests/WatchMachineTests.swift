@@ -145,6 +145,22 @@ private struct Watched {
     #expect(try watched.snapshot(at: 8).version == F.time(8))
   }
 
+  @Test func `is not heard of the past by a replica that lags by less than a second`() throws {
+    var watched = try Watched()
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 9)
+    _ = watched.machine.streamClosed()
+    _ = watched.open()
+    _ = watched.say(.targets(.added, [2]))
+    _ = watched.say(.targets(.reset, [2]))
+    _ = watched.say(.document(F.document("a"), matching: [2]))
+    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    let late = try Timestamp(microseconds: F.time(9).microseconds - 1000)
+    let said = watched.machine.received(.targets(.noChange, []), version: late) { _ in [] }
+    #expect(!said.contains { if case .event = $0 { true } else { false } })
+    #expect(try watched.snapshot(at: 9).targets[2]?.added == F.paths("c/a"))
+  }
+
   @Test func `asks for all anew when the server's time went back by far`() throws {
     var watched = try Watched("c/a")
     _ = watched.say(.targets(.current, [2], resumeToken: [1]))

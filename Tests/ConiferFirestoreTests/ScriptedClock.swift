@@ -9,9 +9,13 @@ final class ScriptedClock: EngineClock {
   }
 
   private let state = Mutex(State())
+  private let start: Int64
+
+  /// A clock that begins at a time of the day, in milliseconds since 1970; at first in 2023.
+  init(at start: Int64 = 1_700_000_000_000) { self.start = start }
 
   var now: Int64 { state.withLock { $0.now } }
-  var wallTime: Int64 { 1_700_000_000_000 + now }
+  var wallTime: Int64 { start + now }
 
   func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void) {
     let isDue = state.withLock { state in

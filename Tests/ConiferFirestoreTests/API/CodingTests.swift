@@ -4,6 +4,57 @@ import Testing
 
 @testable import ConiferFirestore
 
+/// A type that encodes itself as a closure says.
+struct Odd: Encodable {
+  let body: @Sendable (any Encoder) throws -> Void
+  func encode(to encoder: any Encoder) throws { try body(encoder) }
+}
+
+private struct Name: CodingKey {
+  let stringValue: String
+  var intValue: Int? { nil }
+  init(_ name: String) { stringValue = name }
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+}
+
+extension Odd {
+  /// Types of which a part would be lost.
+  static let torn: [(Odd, String)] = [
+    (
+      Odd { encoder in
+        var keys = encoder.container(keyedBy: Name.self)
+        try keys.encode(1, forKey: Name("\u{E9}"))
+        try keys.encode(2, forKey: Name("e\u{301}"))
+      }, "normal forms"
+    ),
+    (
+      Odd { encoder in
+        var keys = encoder.container(keyedBy: Name.self)
+        var values = encoder.unkeyedContainer()
+        try values.encode(1)
+        try keys.encode(2, forKey: Name("a"))
+      }, "several kinds"
+    ),
+    (
+      Odd { encoder in
+        var keys = encoder.container(keyedBy: Name.self)
+        try keys.encode(2, forKey: Name("a"))
+        var value = encoder.singleValueContainer()
+        try value.encode(1)
+      }, "several kinds"
+    ),
+    (
+      Odd { encoder in
+        var value = encoder.singleValueContainer()
+        try value.encode(1)
+        var keys = encoder.container(keyedBy: Name.self)
+        try keys.encode(2, forKey: Name("a"))
+      }, "several kinds"
+    ),
+  ]
+}
+
 @Suite("Codable")
 struct CodingTests {
   let world = Recorded()
@@ -45,6 +96,29 @@ struct CodingTests {
       point: GeoPoint(latitude: 1, longitude: 2), vector: VectorValue([1, 2]),
       owner: world.firestore.document("people/anna"),
       link: try #require(URL(string: "https://example.com/a")))
+  }
+
+  @Test("A type of which a part would be lost is refused", arguments: Odd.torn)
+  func torn(type: Odd, words: String) throws {
+    let error = #expect(throws: FirestoreError.self) {
+      try Firestore.Encoder().encode(["at": type])
+    }
+    #expect(error?.code == .invalidArgument)
+    #expect(
+      error.map { "\($0)".contains(words) && "\($0)".contains("at") } == true, "\(error as Any)")
+  }
+
+  @Test("A key that is encoded twice has its last value, and an empty container is none")
+  func repeated() throws {
+    let type = Odd { encoder in
+      _ = encoder.unkeyedContainer()
+      var keys = encoder.container(keyedBy: Name.self)
+      try keys.encode(1, forKey: Name("a"))
+      var more = encoder.container(keyedBy: Name.self)
+      try more.encode(2, forKey: Name("a"))
+      try more.encode(3, forKey: Name("b"))
+    }
+    #expect(try Firestore.Encoder().encode(type) as? [String: Int] == ["a": 2, "b": 3])
   }
 
   @Test("A type is a document's fields, and is read from them again")

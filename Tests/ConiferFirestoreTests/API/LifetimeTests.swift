@@ -130,8 +130,14 @@ struct LifetimeTests {
     // An engine that never answers.
     let world = Recorded()
     let firestore = world.firestore
-    let called = Task { try await call(firestore) }
-    while world.engine.calls.isEmpty { await Task.yield() }
+    let ended = Gathered<Bool>()
+    let called = Task {
+      defer { ended.add(true) }
+      try await call(firestore)
+    }
+    while world.engine.calls.isEmpty, ended.all.isEmpty { await Task.yield() }
+    // One that fails before it asks the engine for anything would never be waited for.
+    try #require(ended.all.isEmpty, "the call ended by itself")
     try await firestore.terminate()
     let error = await #expect(throws: FirestoreError.self) { try await called.value }
     #expect(error?.code == .failedPrecondition)

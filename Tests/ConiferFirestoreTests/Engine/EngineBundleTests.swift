@@ -1,7 +1,9 @@
 import ConiferDocument
 import ConiferDocumentSync
 import ConiferEngine
+import ConiferStorage
 import ConiferWire
+import Dispatch
 import TestSupport
 import Testing
 
@@ -103,6 +105,96 @@ import Testing
       world, Self.bundle("rooms", "1970-01-01T00:00:03Z", Self.document("rooms/a", 1)))
     #expect(world.told.take() == ["0/1", "1/1 done"])
     await world.end()
+  }
+
+  @Test func `are refused whole when a query gives what is not where it looks`() async throws {
+    let world = try EngineWorld { $0.transport = nil }
+    let bytes = Self.bundle(
+      "rooms", "1970-01-01T00:00:03Z",
+      [Self.query] + Self.document("rooms/a", 2, queries: ["best"])
+        + Self.document("halls/b", 2, queries: ["best"]))
+    await load(world, bytes)
+    #expect(world.told.take() == ["0/2", "1/2", "invalidArgument"])
+    for (id, path) in [(1, "rooms"), (2, "halls")] as [(ListenerID, String)] {
+      await world.listen(id, try world.query(path))
+    }
+    #expect(world.told.take() == ["1:  cached", "2:  cached"])
+    await world.end()
+  }
+
+  /// A bundle of so many documents, each with a number.
+  private static func many(_ count: Int, _ n: Int, _ time: String) -> [UInt8] {
+    bundle("rooms", time, (100..<100 + count).flatMap { document("rooms/r\($0)", n) })
+  }
+
+  @Test func `of which all is evicted that may be, between two parts, are there in the end`()
+    async throws
+  {
+    let world = try EngineWorld { $0.transport = nil }
+    let engine = world.engine
+    engine.loadBundle(Self.many(350, 2, "1970-01-01T00:00:03Z")) { [told = world.told] result in
+      switch result {
+      case .success(let progress): if progress.isDone { told.add("loaded") }
+      case .failure(let error): told.add("\(error)")
+      }
+    }
+    // Each is done between two parts.
+    @Sendable func evict(_ left: Int) {
+      engine.run { loop in
+        let evicted = DispatchSemaphore(value: 0)
+        let evicting = loop.store.evicting
+        Task.detached {
+          _ = try? await evicting?.evict(to: 0, dryRun: false)
+          evicted.signal()
+        }
+        evicted.wait()
+        if left > 0 { evict(left - 1) }
+      }
+    }
+    evict(5)
+    await world.settle()
+    #expect(world.told.take() == ["loaded"])
+    await world.listen(1, try world.query("rooms"))
+    #expect(world.told.take().first?.split(separator: " ").count == 352)
+    await world.end()
+  }
+
+  @Test func `of one id are loaded one after the other, and an older one changes nothing`()
+    async throws
+  {
+    let world = try EngineWorld { $0.transport = nil }
+    let (new, old) = (
+      Self.many(250, 4, "1970-01-01T00:00:05Z"), Self.many(250, 3, "1970-01-01T00:00:04Z")
+    )
+    world.engine.run { [engine = world.engine, told = world.told] _ in
+      for (name, bytes) in [("new", new), ("old", old)] {
+        engine.loadBundle(bytes) { result in
+          guard case .success(let progress) = result else { return told.add("\(name) failed") }
+          if progress.isDone || progress.documents == 0 {
+            told.add("\(name) \(progress.documents)")
+          }
+        }
+      }
+    }
+    await world.settle()
+    #expect(world.told.take() == ["new 0", "new 250", "old 250"])
+    await load(world, new)
+    #expect(world.told.take() == ["250/250 done"])
+    await world.end()
+  }
+
+  @Test func `are taken in on a device whose clock was never set`() async throws {
+    let world = try EngineWorld { $0.clock = ScriptedClock(at: 0) }
+    await load(world, Self.bundle("rooms", "2026-01-01T00:00:03Z", Self.document("rooms/a", 1)))
+    #expect(world.told.take() == ["0/1", "1/1 done"])
+    await load(world, Self.bundle("halls", "2400-01-01T00:00:03Z", Self.document("halls/a", 1)))
+    #expect(world.told.take() == ["invalidArgument"])
+    await world.end()
+    // A clock that is set counts.
+    let other = try EngineWorld()
+    await load(other, Self.bundle("rooms", "2026-01-01T00:00:03Z", Self.document("rooms/a", 1)))
+    #expect(other.told.take() == ["invalidArgument"])
+    await other.end()
   }
 
   @Test func `of many documents let others be served meanwhile`() async throws {

@@ -230,6 +230,30 @@ import Testing
     await world.end()
   }
 
+  @Test func `ends the listeners that show a document in limbo that can never be stored`()
+    async throws
+  {
+    let world = try world()
+    await world.listen(1, try world.query("rooms"))
+    await world.listen(2, try world.query("halls"))
+    try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
+    try world.server.tell(4, [], at: 1000)
+    await world.settle()
+    _ = world.told.take()
+    let path = try DocumentPath("rooms/a")
+    world.server.say(.left(path, [2]))
+    world.server.say(.targets(.noChange, []), at: 2000)
+    await world.settle()
+    #expect(world.told.take() == ["1: a1 b2 cached"])
+    let limbo = try #require(world.server.targets.keys.first { $0 % 2 == 1 })
+    faults.refuse(path, .invalid)
+    try world.server.tell(limbo, [("rooms/a", 3)], at: 3000)
+    await world.settle()
+    #expect(world.told.take() == ["1: internal"])
+    #expect(world.server.hasWatch && world.server.targets.keys.sorted() == [4])
+    await world.end()
+  }
+
   @Test(arguments: EngineStore.allCases)
   func `asks again whether documents are gone when their leaving could not be stored`(
     store: EngineStore

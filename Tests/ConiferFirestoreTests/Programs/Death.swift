@@ -42,6 +42,12 @@ final class Death: Sendable {
     return left == 0
   }
 
+  /// Ends the process by what is not meant to happen: not as a kill does, so that nobody takes it for one.
+  static func fail(_ error: any Error) -> Never {
+    print("the program failed: \(error)")
+    exit(EXIT_FAILURE)
+  }
+
   /// Kills the process after a while.
   static func comes(after rest: Duration) {
     guard rest > .zero else {

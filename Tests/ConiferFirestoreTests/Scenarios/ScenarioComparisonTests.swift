@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferWire
+import Foundation
 import Testing
 
 /// The runner sees everything that a case says: each kind of expectation fails once it is changed.
@@ -10,6 +11,7 @@ import Testing
     case noTarget, anotherTarget, token, readTime, purpose, count
     case activeLimbo, waitingLimbo, acknowledged, rejected
     case outstandingWrites, writeRequests, watchRequests, inSyncCalls, pendingWritesCalls
+    case shutdown, clientCount, index
 
     /// Changes an expectation.
     ///
@@ -89,6 +91,9 @@ import Testing
       case .watchRequests: expected.watchRequests? += 1
       case .inSyncCalls: expected.inSyncCalls += 1
       case .pendingWritesCalls: expected.pendingWritesCalls += 1
+      case .shutdown: expected.isShutdown?.toggle()
+      case .clientCount: expected.clientCount? += 1
+      case .index: expected.indexes?.append("z")
       default: break
       }
       return switch self {
@@ -97,8 +102,55 @@ import Testing
       case .outstandingWrites: expected.outstandingWrites != nil
       case .writeRequests: expected.writeRequests != nil
       case .watchRequests: expected.watchRequests != nil
+      case .shutdown: expected.isShutdown != nil
+      case .clientCount: expected.clientCount != nil
+      case .index: expected.indexes != nil
       default: true
       }
+    }
+  }
+
+  /// Steps that no case may have, and what is said of them.
+  static let refused: [(step: String, words: String)] = [
+    (#"{"userDream": true}"#, "nobody knows the step userDream"),
+    (#"{"drainQueue": true, "expectedDreams": 1}"#, "a step has one action"),
+    (#"{"drainQueue": true, "expectedState": {"dreams": 1}}"#, "the expectation dreams"),
+    (#"{"drainQueue": true, "clientIndex": 1}"#, "the one client has the index 0"),
+    (#"{"drainQueue": true, "expectedState": {"isPrimary": false}}"#, "always its primary one"),
+    (#"{"runTimer": "egg"}"#, "a timer was expected"),
+    (#"{"failDatabase": ["Dream"]}"#, "nobody knows the persistence action Dream"),
+    (#"{"writeAck": {"version": 1, "keepInQueue": true}}"#, "a client that shares its store"),
+    (#"{"watchSnapshot": {"version": 1, "dream": 1}}"#, "nobody knows the key dream"),
+    (#"{"watchFilter": {"targetIds": [2, 4], "keys": []}}"#, "one target was expected"),
+    (#"{"userUnlisten": [2, {"path": "a", "startAt": 1}]}"#, "nobody knows the key startAt"),
+    (
+      #"{"userUnlisten": [2, {"path": "a", "limit": 1, "limitType": "Some"}]}"#,
+      "a limit was expected"
+    ),
+    (
+      #"{"userListen": {"targetId": 2, "query": "a", "options": {"source": "server"}}}"#,
+      "a source was expected"
+    ),
+    (#"{"setIndexConfiguration": "{"}"#, "column 2"),
+    (
+      #"{"drainQueue": true, "expectedState": {"activeTargets": {"2": {"queries": ["a"], "targetPurpose": 3}}}}"#,
+      "a text was expected"
+    ),
+  ]
+
+  @Test(arguments: refused)
+  func `refuses what it does not know`(step: String, words: String) throws {
+    let json = try JSONSerialization.jsonObject(with: Data(step.utf8))
+    let error = #expect(throws: (any Error).self) { try Scenario.Step(json) }
+    #expect("\(error as Any)".contains(words), "\(error as Any)")
+  }
+
+  @Test func `refuses a configuration that it does not know`() {
+    for json: [String: Any] in [
+      ["config": ["numClients": 1, "dream": 1], "steps": []], ["dream": 1, "steps": []],
+    ] {
+      let error = #expect(throws: ScenarioError.self) { try Scenario(json, named: "a", in: "b") }
+      #expect("\(error as Any)".contains("nobody knows the key dream"))
     }
   }
 

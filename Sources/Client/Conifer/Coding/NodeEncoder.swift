@@ -19,7 +19,7 @@ public struct NodeEncoder: Sendable {
     do {
       let slot = EncodingSlot()
       try NodeEncoding(slot: slot, codingPath: [], userInfo: userInfo).encode(value)
-      return slot.value(null: NSNull())
+      return try slot.value(null: NSNull())
     } catch {
       throw DatabaseError(coding: error, "encoded")
     }

@@ -67,7 +67,7 @@ extension Firestore {
       do {
         let slot = EncodingSlot()
         try DocumentEncoding(slot: slot, codingPath: [], encoder: self).encode(value)
-        guard let data = slot.value(null: NSNull()) as? [String: Any] else {
+        guard let data = try slot.value(null: NSNull()) as? [String: Any] else {
           throw EncodingError.invalidValue(
             value, .init(codingPath: [], debugDescription: "the value has no keys"))
         }

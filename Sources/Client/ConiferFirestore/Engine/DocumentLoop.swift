@@ -51,7 +51,7 @@ final class DocumentLoop: StepHandler {
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)
     queue = DocumentQueue(store: store, writes: writes, sending: sending)
-    bundles = Bundles(store: store, listening: listening, outbox: outbox, post: post)
+    bundles = Bundles(store, listening, outbox, post)
     let kept = KeptQueries(store, listening, setup.logger)
     change = UserChange(
       store: store, user: user, listening: listening, writes: writes, sending: sending, kept: kept,

@@ -49,30 +49,13 @@ extension Firestore {
       try? await before?.over()
       let failure: FirestoreError?
       do throws(FirestoreError) {
-        try await wipe(configuration)
+        try await FirestoreEngine.wipe(configuration)
         failure = nil
       } catch {
         failure = error
       }
       use.end()
       told(failure)
-    }
-  }
-
-  private func wipe(_ configuration: FirestoreConfiguration) async throws(FirestoreError) {
-    guard configuration.isPersistenceEnabled else { return }
-    do throws(StoreError) {
-      let backend = try configuration.effectiveStorage.open()
-      do throws(StoreError) {
-        let tree = try await backend.tree(named: "\(database)", order: .documents)
-        _ = try await backend.commit([.wipe(tree)], configuration.options.durability.wanted)
-      } catch {
-        try? await backend.close()
-        throw error
-      }
-      try await backend.close()
-    } catch {
-      throw FirestoreError(error, "What is kept was not removed")
     }
   }
 

@@ -110,7 +110,7 @@ struct CommitStaging: Sendable {
 
 extension Mutation {
   /// About how many bytes a request takes with the write.
-  fileprivate var size: Int {
+  var size: Int {
     switch change {
     case .set(let fields, _): path.size + fields.size + transformSize
     case .patch(let fields, let mask, _):

@@ -56,7 +56,12 @@ actor DatabaseHost {
 
   /// Asks for something; it is done after all that was asked for before.
   nonisolated func post(_ request: DatabaseRequest) {
-    if inbox.withLock({ $0.add(request) }) { Task { await serve() } }
+    switch inbox.withLock({ $0.add(request) }) {
+    case .begins: Task { await serve() }
+    case .waits: break
+    case .refused:
+      if case .commit(_, .caller(_, let told)) = request { told(.failure(RequestInbox.busy)) }
+    }
   }
 
   private func serve() async {

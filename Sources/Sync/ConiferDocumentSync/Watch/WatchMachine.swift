@@ -165,8 +165,10 @@ package struct WatchMachine: Sendable {
     }
     aggregator.take(change, targets, matched)
     // Snapshots of the past say nothing that is still so, unless it is the time that was wrong, or is another server's.
+    // A replica that lags, and keeps no history, has all begun anew as well.
     let isNew = aggregator.isOfNewServer
-    let isOfPast = version.map { $0 < newest && (isNew || newest.isFarAhead(of: $0)) } ?? false
+    let isOfPast =
+      version.map { newest.isFarAhead(of: $0) || (isNew && newest.isAhead(of: $0)) } ?? false
     if let version, version < newest {
       aggregator.pass(
         isOfPast ? .wentBack(version, newest: newest) : .past(version, newest: newest))

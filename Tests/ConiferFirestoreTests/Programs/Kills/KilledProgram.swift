@@ -22,10 +22,8 @@ struct KilledProgram {
   static func report(_ directory: String) -> String { directory + "/report" }
 
   private func report(_ line: String) {
-    do { try System.append(line, to: Self.report(directory)) } catch {
-      // All that an app was told must be known.
-      System.die()
-    }
+    // All that an app was told must be known.
+    do { try System.append(line, to: Self.report(directory)) } catch { Death.fail(error) }
   }
 
   /// Writes until the process is killed.
@@ -70,7 +68,8 @@ struct KilledProgram {
   }
 
   private func write(_ write: KilledWrite, _ client: ProgramClient) {
-    guard let mutations = try? write.mutations(by: client.user) else { return System.die() }
+    let mutations: [ConiferDocument.Mutation]
+    do { mutations = try write.mutations(by: client.user) } catch { Death.fail(error) }
     let receipt = client.engine.write(mutations) { error in
       report("ended \(write.name) \(error?.code.name ?? "made")")
     }

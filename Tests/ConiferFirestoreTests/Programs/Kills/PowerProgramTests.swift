@@ -11,6 +11,7 @@ import Testing
       print("power of clients of documents on \(store.rawValue): CONIFER_SEED=\(seed)")
       let program = try await PowerProgram.record(store, seed: seed)
       defer { program.remove() }
+      try #require(!program.lines.isEmpty, "the app was told of no durable write")
       for point in program.points(seed: seed) {
         for image in [DiskImage.durable, .random(seed)] {
           try await check(store, program, seed, point, image) { try await $0.checkQueues() }

@@ -28,9 +28,12 @@ struct Scenario: Sendable, CustomTestStringConvertible {
   init(_ json: Any?, named name: String, in file: String) throws {
     self.file = file
     self.name = name
-    let json = try R.object(json)
+    let json = try R.object(
+      json, of: ["describeName", "itName", "tags", "comment", "config", "steps"])
     tags = Set(try R.texts(json["tags"]))
-    let configuration = try R.object(json["config"] ?? R.Object())
+    let configuration = try R.object(
+      json["config"] ?? R.Object(),
+      of: ["numClients", "useEagerGCForMemory", "maxConcurrentLimboResolutions"])
     clientCount = try configuration["numClients"].map { try R.number($0) } ?? 1
     usesEagerCollection = try configuration["useEagerGCForMemory"].map { try R.flag($0) } ?? true
     limboLimit =
@@ -46,7 +49,12 @@ extension Scenario.Step {
 
   init(_ json: Any) throws {
     let json = try R.object(json)
-    let actions = json.filter { $0.key != "clientIndex" && !$0.key.hasPrefix("expected") }
+    if let index = json["clientIndex"], try R.number(index) != 0 {
+      throw ScenarioError("the one client has the index 0, not \(index)")
+    }
+    let actions = json.filter {
+      $0.key != "clientIndex" && !ScenarioExpectation.keys.contains($0.key)
+    }
     guard let action = actions.first, actions.count == 1 else {
       throw ScenarioError("a step has one action, not \(actions.keys.sorted())")
     }

@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferDocumentSync
+import ConiferStorage
 import ConiferWire
 import Foundation
 
@@ -24,6 +25,10 @@ enum ScenarioAction: Sendable {
   case loadBundle([UInt8])
   case enableNetwork(Bool)
   case changeUser(String?)
+  /// The client ends, and no other begins.
+  case shutdown
+  case clearPersistence
+  case setIndexes([DocumentIndex])
   case restart
   case collectGarbage(threshold: Int)
 
@@ -39,6 +44,8 @@ enum ScenarioAction: Sendable {
   case runTimer(ScenarioTimer)
   case failStorage([StorageAction])
   case drainQueue
+  /// What means something only to clients that share a store.
+  case nothing
 }
 
 /// A timer that a case lets run out.
@@ -50,6 +57,10 @@ enum ScenarioTimer: String, Sendable {
   case writeIdle = "write_stream_idle"
   case watchBackoff = "listen_stream_connection_backoff"
   case writeBackoff = "write_stream_connection_backoff"
+  // What the reference does now and then, and a client alone does not show.
+  case clientMetadata = "client_metadata_refresh"
+  case collection = "lru_garbage_collection"
+  case indexing = "index_backfill"
 }
 
 extension ScenarioAction {
@@ -71,6 +82,9 @@ extension ScenarioAction {
       self = .failStorage(
         try (json as? Bool == false ? [] : R.texts(json)).map { try StorageAction(reading: $0) })
     case "drainQueue": self = .drainQueue
+    case "applyClientState":
+      _ = try R.object(json, of: ["visibility", "primary"])
+      self = .nothing
     default: throw ScenarioError("nobody knows the step \(name)")
     }
   }
@@ -78,7 +92,7 @@ extension ScenarioAction {
   private static func app(_ name: String, _ json: Any) throws -> ScenarioAction? {
     switch name {
     case "userListen":
-      let map = try R.object(json)
+      let map = try R.object(json, of: ["targetId", "query", "options"])
       return .listen(
         try R.query(map["query"]), try R.target(map["targetId"]), try R.options(map["options"]))
     case "userUnlisten": return .unlisten(try R.query(try R.list(json).last))
@@ -97,6 +111,9 @@ extension ScenarioAction {
     case "enableNetwork": return .enableNetwork(try R.flag(json))
     case "changeUser": return .changeUser(json is NSNull ? nil : try R.text(json))
     case "restart": return .restart
+    case "shutdown": return .shutdown
+    case "clearPersistence": return .clearPersistence
+    case "setIndexConfiguration": return .setIndexes(try R.indexConfiguration(json).indexes)
     case "triggerLruGC": return .collectGarbage(threshold: try R.number(json))
     default: return nil
     }
@@ -111,14 +128,21 @@ extension ScenarioAction {
   private static func server(_ name: String, _ json: Any) throws -> ScenarioAction? {
     switch name {
     case "watchStreamClose":
-      let map = try R.object(json)
+      let map = try R.object(json, of: ["error", "runBackoffTimer"])
       return .closeWatch(
-        try R.error(map["error"]), reopens: map["runBackoffTimer"] as? Bool ?? true)
-    case "writeAck": return .acknowledge(try R.time(try R.object(json)["version"]))
+        try R.error(map["error"]),
+        reopens: try map["runBackoffTimer"].map { try R.flag($0) } ?? true)
+    case "writeAck":
+      let map = try R.object(json, of: ["version", "keepInQueue"])
+      if let keeps = map["keepInQueue"], try R.flag(keeps) {
+        throw ScenarioError("only a client that shares its store keeps a write that was accepted")
+      }
+      return .acknowledge(try R.time(map["version"]))
     case "failWrite":
-      let map = try R.object(json)
+      let map = try R.object(json, of: ["error", "keepInQueue"])
       return .refuse(
-        try R.error(map["error"]), keepsInQueue: map["keepInQueue"] as? Bool ?? false)
+        try R.error(map["error"]),
+        keepsInQueue: try map["keepInQueue"].map { try R.flag($0) } ?? false)
     default: return try watch(name, json).map { .say($0) }
     }
   }
@@ -133,27 +157,30 @@ extension ScenarioAction {
       return one(
         .targets(.current, try R.targets(list.first), resumeToken: R.token(list.last)))
     case "watchRemove":
-      let map = try R.object(json)
+      let map = try R.object(json, of: ["targetIds", "cause"])
       let cause = try map["cause"].map { try R.error($0) }
       return one(
         .targets(cause.map { .rejected($0) } ?? .removed, try R.targets(map["targetIds"])))
     case "watchFilter":
-      let map = try R.object(json)
-      guard let target = try R.targets(map["targetIds"]).first else {
-        throw R.wrong("a target", json)
+      let map = try R.object(json, of: ["targetIds", "keys", "bloomFilter"])
+      let targets = try R.targets(map["targetIds"])
+      guard let target = targets.first, targets.count == 1 else {
+        throw R.wrong("one target", json)
       }
       return one(
         .filter(
           target, count: try R.list(map["keys"]).count, try R.bloomFilter(map["bloomFilter"])))
     case "watchSnapshot":
-      let map = try R.object(json)
+      let map = try R.object(json, of: ["version", "targetIds", "resumeToken"])
       let targets = try R.targets(map["targetIds"])
       return [
         WatchMessage(
           change: .targets(.noChange, targets, resumeToken: R.token(map["resumeToken"])),
           version: targets.isEmpty ? try R.time(map["version"]) : nil)
       ]
-    case "watchEntity": return try entities(try R.object(json))
+    case "watchEntity":
+      return try entities(
+        try R.object(json, of: ["doc", "docs", "key", "targets", "removedTargets"]))
     default: return nil
     }
   }

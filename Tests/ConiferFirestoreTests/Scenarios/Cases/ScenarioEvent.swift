@@ -39,7 +39,12 @@ struct ScenarioEvent: Sendable, Hashable, CustomStringConvertible {
   /// As a case has it.
   init(_ json: Any) throws {
     typealias R = ScenarioJSON
-    let json = try R.object(json)
+    let json = try R.object(
+      json,
+      of: [
+        "query", "errorCode", "fromCache", "hasPendingWrites", "added", "metadata", "modified",
+        "removed",
+      ])
     query = try R.query(json["query"]).canonical
     error = try json["errorCode"].map { try R.number($0) } ?? 0
     isFromCache = try json["fromCache"].map { try R.flag($0) } ?? false

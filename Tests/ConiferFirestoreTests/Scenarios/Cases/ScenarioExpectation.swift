@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferDocumentSync
+import ConiferStorage
 import ConiferWire
 
 /// What is to be so after a step. What is nil stays as an earlier step said.
@@ -29,6 +30,18 @@ struct ScenarioExpectation: Sendable {
   /// How often the app is told that all listeners are of one moment, and that writes have ended.
   var inSyncCalls = 0
   var pendingWritesCalls = 0
+  /// Whether the client was shut down.
+  var isShutdown: Bool?
+  /// How many clients use the store.
+  var clientCount: Int?
+  /// The indexes that are declared, in the order of their texts.
+  var indexes: [String]?
+
+  /// The keys of a step that are not its action.
+  static let keys: Set<String> = [
+    "expectedSnapshotEvents", "expectedState", "expectedSnapshotsInSyncEvents",
+    "expectedWaitForPendingWritesEvents",
+  ]
 }
 
 extension ScenarioExpectation {
@@ -51,13 +64,19 @@ extension ScenarioExpectation {
       case "activeLimboDocs": activeLimbo = try R.texts(json).sorted()
       case "enqueuedLimboDocs": waitingLimbo = try R.texts(json).sorted()
       case "userCallbacks":
-        acknowledged = try R.texts(try R.object(json)["acknowledgedDocs"])
-        rejected = try R.texts(try R.object(json)["rejectedDocs"])
+        let callbacks = try R.object(json, of: ["acknowledgedDocs", "rejectedDocs"])
+        acknowledged = try R.texts(callbacks["acknowledgedDocs"])
+        rejected = try R.texts(callbacks["rejectedDocs"])
       case "numOutstandingWrites": outstandingWrites = try R.number(json)
       case "writeStreamRequestCount": writeRequests = try R.number(json)
       case "watchStreamRequestCount": watchRequests = try R.number(json)
-      // Of clients that share a store.
-      case "isPrimary", "isShutdown", "numActiveClients": break
+      case "isShutdown": isShutdown = try R.flag(json)
+      case "numActiveClients": clientCount = try R.number(json)
+      case "indexes": indexes = try R.list(json).map { try R.index($0).description }.sorted()
+      case "isPrimary":
+        guard try R.flag(json) else {
+          throw ScenarioError("the one client of a store is always its primary one")
+        }
       default: throw ScenarioError("nobody knows the expectation \(name)")
       }
     }
@@ -84,13 +103,14 @@ extension ScenarioExpectation.Target {
   private typealias R = ScenarioJSON
 
   init(_ json: Any) throws {
-    let json = try R.object(json)
+    let json = try R.object(
+      json, of: ["queries", "resumeToken", "readTime", "targetPurpose", "expectedCount"])
     guard let query = try R.list(json["queries"]).first else { throw R.wrong("a query", json) }
     target = try R.query(query).target
     resumeToken = R.token(json["resumeToken"])
     readTime = try json["readTime"].map { try R.time($0) } ?? .zero
     purpose =
-      switch json["targetPurpose"] as? String ?? "TargetPurposeListen" {
+      switch try json["targetPurpose"].map({ try R.text($0) }) ?? "TargetPurposeListen" {
       case "TargetPurposeListen": .listen
       case "TargetPurposeExistenceFilterMismatch": .existenceFilterMismatch
       case "TargetPurposeExistenceFilterMismatchBloom": .existenceFilterMismatchBloom

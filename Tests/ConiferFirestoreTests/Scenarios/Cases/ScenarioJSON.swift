@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferDocumentSync
+import ConiferStorage
 import ConiferWire
 import Foundation
 
@@ -20,6 +21,15 @@ enum ScenarioJSON {
 
   static func object(_ json: Any?) throws -> Object {
     guard let object = json as? Object else { throw wrong("an object", json) }
+    return object
+  }
+
+  /// An object of which every key is known: what nobody reads would make a case pass that is not met.
+  static func object(_ json: Any?, of keys: Set<String>) throws -> Object {
+    let object = try object(json)
+    for key in object.keys.sorted() where !keys.contains(key) {
+      throw ScenarioError("nobody knows the key \(key) of \(object.keys.sorted())")
+    }
     return object
   }
 
@@ -81,9 +91,10 @@ enum ScenarioJSON {
   }
 
   static func document(_ json: Any?) throws -> Document {
-    let json = try object(json)
+    let json = try object(json, of: ["key", "version", "createTime", "value", "options"])
     let path = try DocumentPath(try text(json["key"]))
-    let options = try object(json["options"] ?? Object())
+    let options = try object(
+      json["options"] ?? Object(), of: ["hasLocalMutations", "hasCommittedMutations"])
     let writes: Document.Writes =
       if options["hasLocalMutations"] as? Bool == true {
         .pending
@@ -109,7 +120,8 @@ enum ScenarioJSON {
 
   static func query(_ json: Any?) throws -> DocumentQuery {
     if let path = json as? String { return try query(["path": path]) }
-    let json = try object(json)
+    let json = try object(
+      json, of: ["path", "collectionGroup", "filters", "orderBys", "limit", "limitType"])
     var query = DocumentQuery(try source(json), in: database)
     for filter in try list(json["filters"] ?? []) {
       let parts = try list(filter)
@@ -129,8 +141,11 @@ enum ScenarioJSON {
         parts[1] == "desc" ? .descending : .ascending)
     }
     guard let limit = json["limit"] else { return query }
-    return json["limitType"] as? String == "LimitToLast"
-      ? try query.limited(toLast: try number(limit)) : try query.limited(to: try number(limit))
+    switch json["limitType"] as? String ?? "LimitToFirst" {
+    case "LimitToFirst": return try query.limited(to: try number(limit))
+    case "LimitToLast": return try query.limited(toLast: try number(limit))
+    case let other: throw wrong("a limit", other)
+    }
   }
 
   private static func source(_ json: Object) throws -> DocumentQuery.Source {
@@ -142,20 +157,70 @@ enum ScenarioJSON {
 
   /// The cases do not mean that a listener waits for the server, also where they say so.
   static func options(_ json: Any?) throws -> ListenOptions {
-    let json = try object(json ?? Object())
+    let json = try object(
+      json ?? Object(), of: ["includeMetadataChanges", "source", "waitForSyncWhenOnline"])
+    let source: ListenOptions.Source =
+      switch json["source"] as? String ?? "default" {
+      case "default": .default
+      case "cache": .cache
+      case let other: throw wrong("a source", other)
+      }
     return ListenOptions(
-      includesMetadataChanges: json["includeMetadataChanges"] as? Bool ?? true,
-      source: json["source"] as? String == "cache" ? .cache : .default)
+      includesMetadataChanges: try json["includeMetadataChanges"].map { try flag($0) } ?? true,
+      source: source)
   }
 
   // MARK: What a server says
 
   static func error(_ json: Any?) throws -> StatusError {
-    let json = try object(json)
+    let json = try object(json, of: ["code", "message"])
     guard let code = StatusCode(rawValue: try number(json["code"])), code != .ok else {
       throw wrong("an error", json)
     }
     return StatusError(code, json["message"] as? String ?? "The case says so.")
+  }
+
+  // MARK: Indexes
+
+  /// The text of an index configuration, which a case has as a text or as what the text says.
+  static func indexConfiguration(_ json: Any) throws -> IndexConfiguration {
+    if let text = json as? String { return try IndexConfiguration(json: text) }
+    let data = try JSONSerialization.data(withJSONObject: try object(json))
+    return try IndexConfiguration(json: String(decoding: data, as: UTF8.self))
+  }
+
+  /// An index as the vendor's tool exports it, or as the reference keeps it: with numbers for kinds, and paths in segments.
+  static func index(_ json: Any) throws -> DocumentIndex {
+    let json = try object(
+      json,
+      of: [
+        "collectionGroup", "queryScope", "fields", "segments", "indexId", "indexState", "state",
+      ])
+    let fields = try list(json["fields"] ?? json["segments"]).map { json in
+      let json = try object(json, of: ["fieldPath", "order", "arrayConfig", "kind"])
+      let path =
+        if let text = json["fieldPath"] as? String {
+          try ConiferDocument.FieldPath(dotted: text)
+        } else {
+          try ConiferDocument.FieldPath(
+            try texts(
+              try object(json["fieldPath"], of: ["segments", "offset", "len"])["segments"]))
+        }
+      return DocumentIndex.Field(
+        path, try kind(json["kind"] ?? json["arrayConfig"] ?? json["order"]))
+    }
+    let scope: DocumentIndex.Scope =
+      json["queryScope"] as? String == "COLLECTION_GROUP" ? .group : .collection
+    return try DocumentIndex(try text(json["collectionGroup"]), fields, scope: scope)
+  }
+
+  private static func kind(_ json: Any?) throws -> DocumentIndex.Field.Kind {
+    switch json.map({ "\($0)" }) {
+    case "0", "ASCENDING": .ascending
+    case "1", "DESCENDING": .descending
+    case "2", "CONTAINS": .contains
+    default: throw wrong("the kind of an index's field", json)
+    }
   }
 
   static func token(_ json: Any?) -> [UInt8] { Array((json as? String ?? "").utf8) }

@@ -20,6 +20,8 @@ final class ScenarioClient {
   private let limboLimit: Int
   private var engine: FirestoreEngine
   private(set) var isNetworkEnabled = true
+  /// Whether the client was shut down, and none has begun since.
+  private(set) var isShutdown = false
   private var listeners = ScenarioListeners()
   private var writes = ScenarioWrites()
 
@@ -28,13 +30,14 @@ final class ScenarioClient {
     self.limboLimit = limboLimit
     scratch = try Scratch(inMemory: true)
     storage = ScenarioStorage(backend, at: scratch.store)
-    engine = Self.engine(backend, storage, server, clock, signIn, limboLimit)
+    engine = FirestoreEngine(
+      Self.configuration(backend, storage, server, clock, signIn, limboLimit))
   }
 
-  private static func engine(
+  private static func configuration(
     _ backend: ScenarioBackend, _ storage: ScenarioStorage, _ server: ScriptedServer,
     _ clock: ScriptedClock, _ signIn: ScriptedSignIn, _ limboLimit: Int
-  ) -> FirestoreEngine {
+  ) -> FirestoreConfiguration {
     let database = ScenarioJSON.database
     var configuration = FirestoreConfiguration(
       projectID: database.project, databaseID: database.database, storage: storage.configuration,
@@ -47,21 +50,32 @@ final class ScenarioClient {
     configuration.random = { .max / 2 }
     configuration.callbackQueue = CallbackQueue(queue: .global()) { work in work() }
     configuration.logger.logLevel = .critical
-    return FirestoreEngine(configuration)
+    return configuration
+  }
+
+  private var configuration: FirestoreConfiguration {
+    Self.configuration(backend, storage, server, clock, signIn, limboLimit)
   }
 
   // MARK: Time
 
   /// Lets the engine and the server do what is under way, one thing after the other.
   func settle() async {
-    repeat { await engine.settle() } while server.deliver()
+    repeat { if !isShutdown { await engine.settle() } } while server.deliver()
   }
 
-  /// What the engine is about.
-  func inspect() async -> EngineInspection { await engine.inspect() }
+  /// What the engine is about; nil once it was shut down.
+  func inspect() async -> EngineInspection? { isShutdown ? nil : await engine.inspect() }
+
+  /// The indexes that are declared, in the order of their texts.
+  func indexes() async throws -> [String] {
+    isShutdown ? [] : try await engine.indexes().map(\.description).sorted()
+  }
 
   /// Ends the engine; what it kept stays.
   func end() async {
+    if isShutdown { return }
+    isShutdown = true
     await withCheckedContinuation { (ended: CheckedContinuation<Void, Never>) in
       engine.terminate { [log] error in
         log.failed("terminate", error)
@@ -75,6 +89,7 @@ final class ScenarioClient {
 
   /// Does what a step says, and lets all that this brings about happen.
   func perform(_ action: ScenarioAction) async throws {
+    if isShutdown, !action.isOfNobody { throw ScenarioError("the client was shut down") }
     switch action {
     case .listen(let query, let target, let options):
       try await listen(query, as: target, options)
@@ -96,6 +111,15 @@ final class ScenarioClient {
       await settle()
       await engine.skipBackoff()
     case .restart: await restart()
+    case .shutdown:
+      await end()
+      listeners.removeAll()
+    case .clearPersistence:
+      // The reference shuts down who still uses the store.
+      await end()
+      listeners.removeAll()
+      writes = ScenarioWrites()
+      try await FirestoreEngine.wipe(configuration)
     case .collectGarbage(let threshold):
       // The reference collects all that it may once there is more than the threshold.
       if try storage.cacheSize() > threshold { try await engine.collectGarbage(downTo: 0) }
@@ -131,8 +155,10 @@ final class ScenarioClient {
       signIn.user = user
       engine.tokenDidChange()
     case .failStorage(let actions): storage.faults.fail(actions)
-    case .listen, .say, .closeWatch, .acknowledge, .refuse, .restart, .collectGarbage, .runTimer,
-      .drainQueue:
+    case .setIndexes(let indexes):
+      engine.setIndexes(indexes) { [log] in log.failed("setIndexConfiguration", $0) }
+    case .listen, .say, .closeWatch, .acknowledge, .refuse, .restart, .shutdown, .clearPersistence,
+      .collectGarbage, .runTimer, .drainQueue, .nothing:
       break
     }
   }
@@ -161,7 +187,9 @@ final class ScenarioClient {
     storage.faults.setOver(false)
     listeners.removeAll()
     isNetworkEnabled = true
-    engine = Self.engine(backend, storage, server, clock, signIn, limboLimit)
+    server.forgetCounts()
+    engine = FirestoreEngine(configuration)
+    isShutdown = false
   }
 
   private func run(_ timer: ScenarioTimer) async {
@@ -176,6 +204,17 @@ final class ScenarioClient {
     case .storageRetry:
       // The cases let the timer run out also when nothing is to be done again.
       if let retry = await engine.inspect().retry { clock.advance(to: retry) }
+    case .clientMetadata, .collection, .indexing: break
+    }
+  }
+}
+
+extension ScenarioAction {
+  /// Whether it can be done without a client.
+  fileprivate var isOfNobody: Bool {
+    switch self {
+    case .restart, .shutdown, .clearPersistence, .drainQueue, .nothing: true
+    default: false
     }
   }
 }

@@ -6,7 +6,10 @@ import ConiferWire
 /// What was seen in a step, and what is so after it.
 struct ScenarioObservation {
   let log: ScenarioLog.Entries
-  let inspection: EngineInspection
+  /// Nil once the client was shut down.
+  let inspection: EngineInspection?
+  /// The indexes that are declared, or why they cannot be read.
+  let indexes: Result<[String], any Error>
   /// What the server was asked for on the stream that is open.
   let targets: [TargetID: WatchTarget]
   let isWatched: Bool
@@ -19,6 +22,7 @@ struct ScenarioObservation {
 
   init(_ client: ScenarioClient) async {
     inspection = await client.inspect()
+    do { indexes = .success(try await client.indexes()) } catch { indexes = .failure(error) }
     log = client.log.take()
     targets = client.server.targets
     isWatched = client.server.isWatched
@@ -26,13 +30,13 @@ struct ScenarioObservation {
     outstandingWrites = client.server.sent.count
     writeRequests = client.server.writeRequests
     watchRequests = client.server.watchRequests
-    faults = client.server.takeFaults(token: ScriptedSignIn.token(of: inspection.user))
+    faults = client.server.takeFaults(token: ScriptedSignIn.token(of: inspection?.user))
   }
 
   /// What is not as a case says; empty when all is.
   func differences(from expected: ScenarioExpectation) -> [String] {
     faults + log.failures + eventDifferences(expected.events)
-      + (isNetworkEnabled ? targetDifferences(expected.targets ?? [:]) : [])
+      + (isNetworkEnabled && inspection != nil ? targetDifferences(expected.targets ?? [:]) : [])
       + stateDifferences(expected) + contradictions
   }
 
@@ -95,13 +99,25 @@ struct ScenarioObservation {
       guard let wanted, seen != wanted else { return }
       differences.append("\(name): \(seen), expected \(wanted)")
     }
-    if isNetworkEnabled {
+    // What a client that is over had in limbo means nothing.
+    if let inspection {
+      if isNetworkEnabled {
+        compare(
+          "in limbo", inspection.activeLimbo.keys.map(\.description).sorted(),
+          expected.activeLimbo)
+      }
       compare(
-        "in limbo", inspection.activeLimbo.keys.map(\.description).sorted(), expected.activeLimbo)
+        "waiting for limbo", inspection.waitingLimbo.map(\.description).sorted(),
+        expected.waitingLimbo)
     }
-    compare(
-      "waiting for limbo", inspection.waitingLimbo.map(\.description).sorted(),
-      expected.waitingLimbo)
+    compare("is shut down", inspection == nil, expected.isShutdown)
+    compare("clients", inspection == nil ? 0 : 1, expected.clientCount)
+    if let wanted = expected.indexes {
+      switch indexes {
+      case .success(let seen): compare("indexes", seen, wanted)
+      case .failure(let error): differences.append("the indexes cannot be read: \(error)")
+      }
+    }
     compare("acknowledged", log.acknowledged, expected.acknowledged)
     compare("rejected", log.rejected, expected.rejected)
     compare("writes on their way", outstandingWrites, expected.outstandingWrites)
@@ -115,6 +131,9 @@ struct ScenarioObservation {
   /// Where the engine's word of itself is not what the server sees.
   private var contradictions: [String] {
     var found: [String] = []
+    guard let inspection else {
+      return isWatched ? ["the stream of listens is open after the client's end"] : []
+    }
     if isWatched, Set(inspection.targets.keys) != Set(targets.keys) {
       found.append(
         "the engine speaks of the targets \(inspection.targets.keys.sorted()), and the server is asked for "

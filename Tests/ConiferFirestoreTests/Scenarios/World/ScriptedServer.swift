@@ -90,6 +90,9 @@ final class ScriptedServer: DocumentService {
 
   // MARK: What the client did
 
+  /// Another client begins, whose requests are counted anew.
+  func forgetCounts() { state.withLock { ($0.watchRequests, $0.writeRequests) = (0, 0) } }
+
   /// What the client listens to on the stream that is open; empty when none is.
   var targets: [TargetID: WatchTarget] { state.withLock { $0.watch?.targets ?? [:] } }
   /// Whether a stream of listens is open.

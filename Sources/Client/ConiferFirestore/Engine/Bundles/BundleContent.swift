@@ -1,13 +1,13 @@
 import ConiferDocument
 import ConiferWire
 
-/// What a bundle holds, as far as it was read.
-struct BundleContent {
+/// What a bundle holds, as far as it was read; it is large, so nobody can copy it.
+struct BundleContent: ~Copyable {
   let metadata: BundleElement.Metadata
   /// The documents, each once.
   private(set) var documents: [DocumentPath: Document] = [:]
-  /// The documents that a named query gives.
-  private(set) var matches: [String: Set<DocumentPath>] = [:]
+  /// The documents that named queries give, by the bytes of their names.
+  private var matches: [[UInt8]: Set<DocumentPath>] = [:]
   private(set) var queries: [BundleElement.NamedQuery] = []
   private var reader: BundleReader
   private let database: DatabaseID
@@ -26,16 +26,17 @@ struct BundleContent {
   init(
     of bytes: [UInt8], in database: DatabaseID, before latest: ConiferDocument.Timestamp
   ) throws(StatusError) {
-    self.database = database
-    self.latest = latest
-    reader = BundleReader(bytes)
+    var reader = BundleReader(bytes)
     guard case .metadata(let metadata)? = try reader.next() else {
       throw StatusError(
         .invalidArgument, "A bundle begins with its metadata. Load one that the server made.")
     }
+    try Self.check(metadata.createTime, before: latest)
     self.metadata = metadata
+    self.database = database
+    self.latest = latest
     start = reader.position
-    try check(metadata.createTime)
+    self.reader = reader
   }
 
   /// Reads on, up to behind the next document.
@@ -49,12 +50,14 @@ struct BundleContent {
         throw StatusError(.invalidArgument, "A bundle has one metadata element, at its beginning.")
       case .namedQuery(let query):
         try check(query.query.database)
-        try check(query.readTime)
+        try Self.check(query.readTime, before: latest)
         queries.append(query)
       case .documentMetadata(let document):
         try check(document.name.database)
-        try check(document.readTime)
-        for name in document.queries { matches[name, default: []].insert(document.name.path) }
+        try Self.check(document.readTime, before: latest)
+        for name in document.queries {
+          matches[Array(name.utf8), default: []].insert(document.name.path)
+        }
         next = document
         guard !document.exists else { continue }
         return add(
@@ -79,7 +82,22 @@ struct BundleContent {
         .invalidArgument,
         "The bundle has \(documentCount) of its \(metadata.documents) documents. Load all of it.")
     }
+    for query in queries { try checkMatches(of: query) }
     return nil
+  }
+
+  /// The documents that a named query gives, in their order.
+  func matches(of query: BundleElement.NamedQuery) -> [DocumentPath] {
+    matches[Array(query.name.utf8)]?.sorted() ?? []
+  }
+
+  private func checkMatches(of query: BundleElement.NamedQuery) throws(StatusError) {
+    let source = query.query.source
+    guard let path = matches(of: query).first(where: { !source.contains($0) }) else { return }
+    throw StatusError(
+      .invalidArgument,
+      "The bundle's query \(query.name) gives \(path), which is not where it looks. Load a bundle that "
+        + "the server made.")
   }
 
   private mutating func add(_ document: Document) -> BundleProgress {
@@ -89,7 +107,9 @@ struct BundleContent {
     return metadata.progress(documentCount, reader.position - start)
   }
 
-  private func check(_ time: ConiferDocument.Timestamp) throws(StatusError) {
+  private static func check(
+    _ time: ConiferDocument.Timestamp, before latest: ConiferDocument.Timestamp
+  ) throws(StatusError) {
     guard time <= latest else {
       throw StatusError(
         .invalidArgument,

@@ -6,84 +6,78 @@ import ConiferStorage
 import ConiferWire
 
 /// Takes in bundles: documents go into the cache as if the server had sent them, and queries are kept by their names.
-struct Bundles {
+final class Bundles {
   let store: DocumentStore
   let listening: Listening
   let outbox: Outbox
   let post: @Sendable (DocumentStep) -> Void
+  /// The loads of each bundle: the first is under way, and the others wait for it. Ids are compared by their bytes.
+  private var loads: [[UInt8]: [BundleLoad]] = [:]
 
-  typealias Told = @Sendable (Result<BundleProgress, FirestoreError>) -> Void
+  typealias Told = BundleLoad.Told
 
   /// The most documents that one step reads or stores: writes and listeners do not wait for all of a bundle.
   private static let slice = 100
+
+  init(
+    _ store: DocumentStore, _ listening: Listening, _ outbox: Outbox,
+    _ post: @escaping @Sendable (DocumentStep) -> Void
+  ) {
+    self.store = store
+    self.listening = listening
+    self.outbox = outbox
+    self.post = post
+  }
 
   // MARK: Loading
 
   /// Takes in a bundle, and tells how far that has come.
   func load(_ bytes: [UInt8], _ told: @escaping Told) {
-    attempt(told) { () throws(FirestoreError) in try take(bytes, told) }
-  }
-
-  private func attempt(_ told: @escaping Told, _ body: () throws(FirestoreError) -> Void) {
     do throws(FirestoreError) {
-      guard store.lane != nil else { throw store.error }
-      try body()
+      try checkOpen()
+      let load = try reading { () throws(StatusError) in
+        BundleLoad(try BundleContent(of: bytes, in: store.database, before: latestTime), told)
+      }
+      loads[load.key, default: []].append(load)
+      if loads[load.key]?.count == 1 { goOn(load) }
     } catch {
       outbox.addCall { told(.failure(error)) }
     }
   }
 
-  /// Goes on in a step of its own.
-  private func later(
-    _ told: @escaping Told, _ body: @escaping @Sendable (Bundles) throws(FirestoreError) -> Void
-  ) {
+  private func checkOpen() throws(FirestoreError) {
+    guard store.lane != nil else { throw store.error }
+  }
+
+  /// Does the next part of a load, and has the one behind it done in a step of its own.
+  private func goOn(_ load: BundleLoad) {
+    do throws(FirestoreError) {
+      try checkOpen()
+      let isDone =
+        switch load.phase {
+        case .begun: try begin(load)
+        case .reading: try read(load)
+        case .storing(let rest): try put(rest, of: load)
+        }
+      if isDone { end(load) } else { later(load.key) }
+    } catch {
+      load.tell(.failure(error), outbox)
+      end(load)
+    }
+  }
+
+  private func later(_ key: [UInt8]) {
     post(
       .run(.none) { loop in
-        let bundles = loop.bundles
-        bundles.attempt(told) { () throws(FirestoreError) in try body(bundles) }
+        if let load = loop.bundles.loads[key]?.first { loop.bundles.goOn(load) }
       })
   }
 
-  private func tell(_ told: @escaping Told, _ progress: BundleProgress) {
-    outbox.addCall { told(.success(progress)) }
-  }
-
-  private func take(_ bytes: [UInt8], _ told: @escaping Told) throws(FirestoreError) {
-    let content = try reading { () throws(StatusError) in
-      try BundleContent(of: bytes, in: store.database, before: latestTime)
-    }
-    let metadata = content.metadata
-    let isOld = try storing { () throws(StoreError) -> Bool in try isKnown(metadata) }
-    if isOld { return tell(told, metadata.done) }
-    tell(told, metadata.progress(0, 0))
-    try read(content, told)
-  }
-
-  /// Reads the next documents, and stores all once they are read: a bundle that makes no sense changes nothing.
-  private func read(_ content: BundleContent, _ told: @escaping Told) throws(FirestoreError) {
-    var content = content
-    for _ in 0..<Self.slice {
-      guard let progress = try reading({ () throws(StatusError) in try content.readNext() }) else {
-        let paths = content.documents.keys.sorted()
-        listening.unneeded.keep(paths)
-        let id = try storing { () throws(StoreError) in
-          try store.commit([.saveQuery(TrackedQuery(store.sharedLane, umbrella(content)))])
-            .queries.first
-        }
-        return try add(content, paths[...], to: id, told)
-      }
-      // The last one is told when all is stored.
-      if progress.documents < content.metadata.documents { tell(told, progress) }
-    }
-    later(told) { [content] (bundles) throws(FirestoreError) in try bundles.read(content, told) }
-  }
-
-  /// A day after now, as the device's clock has it or the server was heard last.
-  private var latestTime: ConiferDocument.Timestamp {
-    let clock = try? ConiferDocument.Timestamp(
-      microseconds: listening.setup.clock.wallTime * 1000)
-    let now = max(clock ?? .zero, listening.events.newest)
-    return (try? ConiferDocument.Timestamp(seconds: now.seconds + 86_400)) ?? now
+  /// A load is over: the next one of the bundle begins.
+  private func end(_ load: BundleLoad) {
+    if let umbrella = load.umbrella { _ = store.setActive(false, umbrella) }
+    loads[load.key]?.removeFirst()
+    if loads[load.key]?.isEmpty == true { loads[load.key] = nil } else { later(load.key) }
   }
 
   private func reading<R>(_ body: () throws(StatusError) -> R) throws(FirestoreError) -> R {
@@ -96,7 +90,31 @@ struct Bundles {
     }
   }
 
-  // MARK: The store
+  /// A day after now, as the device's clock has it or the server was heard last. A clock that was never set says nothing.
+  private var latestTime: ConiferDocument.Timestamp {
+    let clock = listening.setup.clock.wallTime / 1000
+    let now = max(clock < Self.firstTime ? Self.lastTime : clock, listening.events.newest.seconds)
+    return (try? ConiferDocument.Timestamp(seconds: now + 86_400)) ?? listening.events.newest
+  }
+
+  /// 2020, and 2100: a clock before the former was never set, as in a device that lost all power, and no bundle is of
+  /// a time behind the latter.
+  private static let (firstTime, lastTime): (Int64, Int64) = (1_577_836_800, 4_102_444_800)
+
+  // MARK: Parts
+
+  // Each tells whether the load is over.
+
+  private func begin(_ load: BundleLoad) throws(FirestoreError) -> Bool {
+    let metadata = load.content.metadata
+    if try storing({ () throws(StoreError) in try isKnown(metadata) }) {
+      load.tell(.success(metadata.done), outbox)
+      return true
+    }
+    load.tell(.success(metadata.progress(0, 0)), outbox)
+    load.phase = .reading
+    return try read(load)
+  }
 
   /// Whether the store has this version of a bundle, or a newer one.
   private func isKnown(_ metadata: BundleElement.Metadata) throws(StoreError) -> Bool {
@@ -106,41 +124,64 @@ struct Bundles {
     return stored.map { SnapshotVersion.time($0) >= metadata.createTime } ?? false
   }
 
-  /// Stores the next documents of a bundle, and at last what says that they are there.
-  ///
-  /// - Parameters:
-  ///   - paths: the documents that are not stored yet.
-  ///   - id: the tracked query that holds them.
-  private func add(
-    _ content: BundleContent, _ paths: ArraySlice<DocumentPath>, to id: QueryID?,
-    _ told: @escaping Told
-  ) throws(FirestoreError) {
-    let slice = paths.prefix(Self.slice)
-    try storing { () throws(StoreError) in try put(content, slice, to: id) }
-    let rest = paths.dropFirst(slice.count)
-    if !rest.isEmpty {
-      return later(told) { (bundles) throws(FirestoreError) in
-        try bundles.add(content, rest, to: id, told)
+  /// Reads the next documents, and stores all once they are read: a bundle that makes no sense changes nothing.
+  private func read(_ load: BundleLoad) throws(FirestoreError) -> Bool {
+    for _ in 0..<Self.slice {
+      let progress = try reading { () throws(StatusError) in try load.content.readNext() }
+      guard let progress else {
+        let paths = load.content.documents.keys.sorted()
+        listening.unneeded.keep(paths)
+        load.umbrella = try storing { () throws(StoreError) in try openUmbrella(load) }
+        load.phase = .storing(paths[...])
+        return try put(paths[...], of: load)
+      }
+      // The last one is told when all is stored.
+      if progress.documents < load.content.metadata.documents {
+        load.tell(.success(progress), outbox)
       }
     }
-    try storing { () throws(StoreError) in try finish(content) }
-    tell(told, content.metadata.done)
+    return false
+  }
+
+  /// Tracks the query that holds the documents of a bundle: it is in use, so that nothing is evicted between two parts.
+  private func openUmbrella(_ load: BundleLoad) throws(StoreError) -> QueryID {
+    let query = TrackedQuery(store.sharedLane, load.umbrellaTarget(in: store.database))
+    let id = try listening.targets.save(query)
+    if store.setActive(true, id) { return id }
+    // It is just being evicted.
+    let new = try listening.targets.save(query)
+    _ = store.setActive(true, new)
+    return new
+  }
+
+  /// Stores the next documents of a bundle, and at last what says that they are there.
+  private func put(
+    _ paths: ArraySlice<DocumentPath>, of load: BundleLoad
+  ) throws(FirestoreError) -> Bool {
+    let slice = paths.prefix(Self.slice)
+    try storing { () throws(StoreError) in try put(load, slice) }
+    let rest = paths.dropFirst(slice.count)
+    load.phase = .storing(rest)
+    guard rest.isEmpty else { return false }
+    try storing { () throws(StoreError) in try finish(load) }
+    load.tell(.success(load.content.metadata.done), outbox)
+    return true
   }
 
   private func put(
-    _ content: BundleContent, _ paths: ArraySlice<DocumentPath>, to id: QueryID?
+    _ load: BundleLoad, _ paths: ArraySlice<DocumentPath>
   ) throws(StoreError) {
     var edits = try store.read { (view, lane) throws(StoreError) in
       var puts: [DocumentEdit] = []
       for path in paths {
-        guard let document = content.documents[path],
+        guard let document = load.content.documents[path],
           try view.document(lane.tree, path).isReplaced(by: document)
         else { continue }
         puts.append(.put(document))
       }
       return puts
     }
-    if let id {
+    if let id = load.umbrella {
       edits.append(
         paths.startIndex == 0
           ? .setMatches(id, Array(paths))
@@ -153,11 +194,12 @@ struct Bundles {
   }
 
   /// Stores the queries of a bundle whose documents are stored, and that it is there.
-  private func finish(_ content: BundleContent) throws(StoreError) {
+  private func finish(_ load: BundleLoad) throws(StoreError) {
+    let metadata = load.content.metadata
     var edits: [StorageEdit] = []
     var documents: [DocumentEdit] = []
-    for query in content.queries {
-      let matches = content.matches[query.name]?.sorted() ?? []
+    for query in load.content.queries {
+      let matches = load.content.matches(of: query)
       if let edit = try listening.targets.seed(query.query.target, query.readTime, matches) {
         edits.append(edit.save)
         documents.append(edit.matches)
@@ -166,32 +208,22 @@ struct Bundles {
     }
     edits.append(
       .setMetadata(
-        store.tree, MetadataName.bundle(content.metadata.id),
-        SnapshotVersion.bytes(content.metadata.createTime)))
+        store.tree, MetadataName.bundle(metadata.id), SnapshotVersion.bytes(metadata.createTime)))
     edits.append(.documents(store.tree, documents))
     try store.commit(edits)
-  }
-
-  /// The target under which the documents of a bundle are held: no server is asked for it.
-  private func umbrella(_ content: BundleContent) -> DocumentTarget {
-    DocumentQuery(.group("__bundle__/docs/" + content.metadata.id), in: store.database).target
   }
 
   // MARK: Named queries
 
   /// The query that a bundle brought under a name; nil for an unknown name.
   func namedQuery(_ name: String) throws(FirestoreError) -> DocumentQuery? {
-    guard store.lane != nil else { throw store.error }
+    try checkOpen()
     let stored = try storing { () throws(StoreError) in
       try store.read { (view, lane) throws(StoreError) in
         try view.metadata(lane.tree, MetadataName.query(name))
       }
     }
     guard let stored else { return nil }
-    do throws(StatusError) {
-      return try DocumentQuery(json: stored)
-    } catch {
-      throw FirestoreError(error)
-    }
+    return try reading { () throws(StatusError) in try DocumentQuery(json: stored) }
   }
 }

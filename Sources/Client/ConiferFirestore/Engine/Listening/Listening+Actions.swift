@@ -126,16 +126,29 @@ extension Listening {
     let parts = event.parts
     guard parts.count > 1 else {
       store.log("what the server said cannot be kept", error)
-      guard let target = event.targets.keys.first else { return false }
-      return carryOut(
-        listens.refuse(
-          target,
-          StatusError(
-            .internal, "The server sent what this client cannot keep: \(error.message)")))
+      let refusal = StatusError(
+        .internal, "The server sent what this client cannot keep: \(error.message)")
+      var isTold = false
+      for target in targets(of: event) where carryOut(listens.refuse(target, refusal)) {
+        isTold = true
+      }
+      return isTold
     }
     var isTold = false
     for part in parts where take(part) { isTold = true }
     return isTold
+  }
+
+  /// The targets whose listeners cannot be told an event: those that it is of, or, where that is limbo's or nobody's, those
+  /// that look where its documents are.
+  private func targets(of event: RemoteEvent) -> [TargetID] {
+    let limbo = Set(listens.activeLimbo.values)
+    let own = event.targets.keys.filter { !limbo.contains($0) }
+    guard own.isEmpty else { return own.sorted() }
+    let showing = listens.queriesByTarget.filter { _, queries in
+      queries.contains { query in event.documents.keys.contains { query.source.contains($0) } }
+    }
+    return showing.isEmpty ? event.targets.keys.sorted() : showing.keys.sorted()
   }
 
   /// Notes that the matches of a target are whole, if its queries show all that the server says they give.

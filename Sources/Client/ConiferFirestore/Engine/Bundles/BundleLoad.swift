@@ -1,0 +1,41 @@
+import ConiferDocument
+import ConiferEngine
+import ConiferStorage
+import ConiferWire
+
+/// The loading of one bundle, which steps do part by part.
+final class BundleLoad {
+  typealias Told = @Sendable (Result<BundleProgress, FirestoreError>) -> Void
+
+  /// What is done next.
+  enum Phase {
+    case begun
+    case reading
+    /// These documents are not stored yet.
+    case storing(ArraySlice<DocumentPath>)
+  }
+
+  /// What was read; it is one, whatever there is of it, and never copied.
+  var content: BundleContent
+  var phase = Phase.begun
+  /// The tracked query that holds the documents, once these are being stored.
+  var umbrella: QueryID?
+  private let told: Told
+
+  init(_ content: consuming BundleContent, _ told: @escaping Told) {
+    self.content = content
+    self.told = told
+  }
+
+  /// The bytes of the bundle's id.
+  var key: [UInt8] { Array(content.metadata.id.utf8) }
+
+  func tell(_ result: Result<BundleProgress, FirestoreError>, _ outbox: Outbox) {
+    outbox.addCall { [told] in told(result) }
+  }
+
+  /// The target under which the documents are held: no server is asked for it.
+  func umbrellaTarget(in database: DatabaseID) -> DocumentTarget {
+    DocumentQuery(.group("__bundle__/docs/" + content.metadata.id), in: database).target
+  }
+}

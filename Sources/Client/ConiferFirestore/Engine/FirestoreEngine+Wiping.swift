@@ -1,0 +1,27 @@
+import ConiferDocument
+import ConiferKeyValue
+import ConiferStorage
+
+extension FirestoreEngine {
+  /// Removes all that is kept of a database that no engine uses: documents, indexes, and writes that wait.
+  package static func wipe(
+    _ configuration: FirestoreConfiguration
+  ) async throws(FirestoreError) {
+    guard configuration.isPersistenceEnabled else { return }
+    let database = DatabaseID(
+      project: configuration.projectID, database: configuration.databaseID)
+    do throws(StoreError) {
+      let backend = try configuration.effectiveStorage.open()
+      do throws(StoreError) {
+        let tree = try await backend.tree(named: "\(database)", order: .documents)
+        _ = try await backend.commit([.wipe(tree)], configuration.options.durability.wanted)
+      } catch {
+        try? await backend.close()
+        throw error
+      }
+      try await backend.close()
+    } catch {
+      throw FirestoreError(error, "What is kept was not removed")
+    }
+  }
+}
