@@ -166,7 +166,9 @@ package struct WatchMachine: Sendable {
     aggregator.take(change, targets, matched)
     // Snapshots of the past say nothing that is still so, unless it is the time that was wrong, or is another server's.
     let isNew = aggregator.isOfNewServer
-    let isOfPast = version.map { $0 < newest && (isNew || newest.isFarAhead(of: $0)) } ?? false
+    let isOfPast =
+      version.map { $0 < newest && (isNew || newest.isFarAhead(of: $0) && aggregator.isSetBack()) }
+      ?? false
     if let version, version < newest {
       aggregator.pass(
         isOfPast ? .wentBack(version, newest: newest) : .past(version, newest: newest))
