@@ -161,6 +161,45 @@ private struct Watched {
     #expect(try watched.snapshot(at: 9).targets[2]?.added == F.paths("c/a"))
   }
 
+  @Test(arguments: [true, false])
+  func `is heard of the past when a target that the server still knew has ended`(
+    isRefused: Bool
+  ) throws {
+    var watched = try Watched()
+    _ = watched.listen(WatchTarget(4, DocumentQuery(.group("d"), in: F.database).target))
+    _ = watched.say(.targets(.added, [4]))
+    _ = watched.say(.targets(.current, [2, 4], resumeToken: [1]))
+    _ = try watched.snapshot(at: 9)
+    _ = watched.machine.streamClosed()
+    #expect(watched.open().count == 2)
+    if isRefused {
+      let error = StatusError(.permissionDenied, "no")
+      #expect(watched.say(.targets(.rejected(error), [4])) == [.rejected(4, error)])
+    } else {
+      #expect(watched.machine.unlisten(4) == [.remove(4)])
+    }
+    _ = watched.say(.targets(.added, [2]))
+    _ = watched.say(.targets(.reset, [2]))
+    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    #expect(try watched.snapshot(at: 8).version == F.time(8))
+  }
+
+  @Test func `asks for all anew ever more seldom while the server's time goes to and fro`() throws {
+    var watched = try Watched("c/a")
+    var asked: [Int] = []
+    for round in 1...100 {
+      _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+      _ = try watched.snapshot(at: 100_000)
+      let actions = watched.say(.targets(.noChange, []), at: 9)
+      guard case .event(let event)? = actions.last else { continue }
+      asked.append(round)
+      watched.machine.stored(event)
+      _ = watched.say(.targets(.removed, [2]))
+      _ = watched.say(.targets(.added, [2]))
+    }
+    #expect(asked == [1, 3, 7, 15, 31, 63])
+  }
+
   @Test func `asks for all anew when the server's time went back by far`() throws {
     var watched = try Watched("c/a")
     _ = watched.say(.targets(.current, [2], resumeToken: [1]))

@@ -36,7 +36,9 @@ import Testing
   }
 
   private static func accepted(_ id: BatchID) -> WriteAction {
-    .accepted(id, commitTime: F.time(9), [WriteResult(updateTime: F.time(8))], token: [2])
+    .accepted(
+      id, batch(id).batch, commitTime: F.time(9), [WriteResult(updateTime: F.time(8))],
+      token: [2])
   }
 
   @Test func `sends ten at most, and the next one with each answer`() {

@@ -10,6 +10,8 @@ final class ProbeStore: OrderedStore {
   let traits: StoreTraits
   /// A batch with more edits is refused as `full`.
   let mostEdits = Mutex(Int.max)
+  /// Whether a batch that makes no room is refused as `full`.
+  let isFull = Mutex(false)
   /// A batch after so many is refused as `io`.
   let mostBatches = Mutex(Int.max)
   /// What comes on top of the records after so many batches: the store's own bytes, and others.
@@ -49,7 +51,8 @@ final class ProbeStore: OrderedStore {
     for case .put(_, let key, _) in batch.edits where key.count > traits.longestKey {
       throw StoreError(.tooLarge, "A key is too long.")
     }
-    guard batch.edits.count <= mostEdits.withLock({ $0 }) else {
+    let isRefused = isFull.withLock { $0 } && !batch.makesRoom
+    guard batch.edits.count <= mostEdits.withLock({ $0 }), !isRefused else {
       throw StoreError(.full, "The disk is full.")
     }
     let count = applied.withLock { $0.count }

@@ -93,15 +93,15 @@ package final class EngineStorage {
     logger.error("\(error.message)", metadata: ["code": "\(error.code)"])
   }
 
-  /// Logs what the storage set aside as damaged since the last call, and gives it.
+  /// Logs what the storage set aside as damaged since the last call, and gives it; nil when that cannot be read.
   @discardableResult
-  package func reportIncidents() -> [Incident] {
+  package func reportIncidents() -> [Incident]? {
     let known = incidentPosition
     let new = read { (view, _) throws(StoreError) -> ([Incident], IncidentPosition) in
       let position = try view.incidentPosition()
       return (position == known ? [] : try view.incidents(after: known), position)
     }
-    guard let (incidents, position) = new else { return [] }
+    guard let (incidents, position) = new else { return nil }
     for incident in incidents {
       logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
     }

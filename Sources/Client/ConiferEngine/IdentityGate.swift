@@ -151,9 +151,24 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   /// How many questions are under way.
   package var questionCount: Int { questions.count }
 
-  /// The token provider is being asked a question.
-  package mutating func began(_ question: Task<Void, Never>, _ number: UInt64) {
-    questions[number] = question
+  /// Asks the token provider a question, off the engine's thread.
+  ///
+  /// - Parameters:
+  ///   - force: whether a token that the provider still has must not be given again.
+  ///   - number: the question's.
+  ///   - told: called with the answer; then `ended` is to be called.
+  package mutating func ask(
+    _ provider: any TokenProvider, forcingRefresh force: Bool, _ number: UInt64,
+    _ told: @escaping @Sendable (ProviderAnswer) -> Void
+  ) {
+    questions[number] = Task.detached {
+      do {
+        let token = try await provider.token(forcingRefresh: force)
+        told(token?.identityFault.map { .failed($0) } ?? .token(token))
+      } catch {
+        told(.failed("\(error)"))
+      }
+    }
   }
 
   /// A question is answered.
@@ -175,4 +190,12 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   /// Storing that failed: the next change is stored in any case.
   package mutating func storingFailed() { isChangeStored = nil }
+}
+
+/// What a token provider answered.
+package enum ProviderAnswer: Sendable {
+  /// The token of who is signed in, whose identity can name a lane; nil when nobody is.
+  case token(AuthToken?)
+  /// It gave none; with the reason.
+  case failed(String)
 }

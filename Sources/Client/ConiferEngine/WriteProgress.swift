@@ -9,6 +9,8 @@ package final class WriteProgress {
   private struct Waiting {
     var delivery = WriteDelivery.queued
     var followers: [WriteFollower] = []
+    /// Whether the server cannot have it: it was queued while it had followers, and was not sent since.
+    var isUnsent = false
 
     /// Whether no record is needed of it.
     var isDefault: Bool {
@@ -49,9 +51,14 @@ package final class WriteProgress {
 
 extension WriteProgress {
   /// Notes who is to be told of a write's end; a receipt that nobody holds any longer is not.
-  package func follow(_ id: OutboundWriteID, _ follower: WriteFollower) {
+  ///
+  /// - Parameter isNew: whether the write was queued just now.
+  package func follow(_ id: OutboundWriteID, _ follower: WriteFollower, isNew: Bool = false) {
     guard !follower.isNobody else { return }
-    _ = change(id) { $0.followers.append(follower) }
+    _ = change(id) { record in
+      record.followers.append(follower)
+      if isNew { record.isUnsent = true }
+    }
   }
 
   /// Nobody holds a receipt of a write any longer: nothing is kept of it.
@@ -147,8 +154,14 @@ extension WriteProgress {
   package func sent(_ id: OutboundWriteID) {
     var isStored = false
     if case .marked = delivery(id) { isStored = true }
-    _ = change(id) { $0.delivery = .sent(isStored: isStored) }
+    _ = change(id) { record in
+      record.delivery = .sent(isStored: isStored)
+      record.isUnsent = false
+    }
   }
+
+  /// Whether the server cannot have a write that is followed; false when that is not known.
+  package func isUnsent(_ id: OutboundWriteID) -> Bool { waiting(id)?.isUnsent ?? false }
 
   /// What becomes of a write that was sent.
   package enum SendingEnd {

@@ -116,6 +116,121 @@ import Testing
     await world.end()
   }
 
+  /// Has the engine meet what was damaged in its queue.
+  private func meetDamage(_ world: EngineWorld) async throws {
+    try damage(Spaces.queue)
+    #expect(
+      try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false).isEmpty)
+    await world.settle()
+  }
+
+  /// Makes a write, and has the words gathered with which it fails.
+  private func delete(_ path: String, _ world: EngineWorld) throws -> WriteReceipt {
+    world.engine.write([Mutation(try DocumentPath(path), .delete)]) { [told = world.told] error in
+      told.add(error?.message ?? "done")
+    }
+  }
+
+  @Test func `ends a write whose record was lost on its way when the network is left`()
+    async throws
+  {
+    let world = try world()
+    let receipt = try delete("rooms/a", world)
+    await world.settle()
+    #expect(world.server.sent.count == 1)
+    try await meetDamage(world)
+    #expect(world.told.take() == [])
+    world.engine.setNetwork(false) { _ in }
+    await world.settle()
+    let words = world.told.take()
+    #expect(words.count == 1 && words.first?.contains("Nobody knows whether the server") == true)
+    guard !words.isEmpty, case .failed(let error) = try await receipt.outcome else {
+      Issue.record("The receipt never ends.")
+      return await world.end()
+    }
+    #expect(error.code == .storageDamaged)
+    await world.end()
+  }
+
+  @Test(arguments: [true, false])
+  func `says of a lost write that it was not sent only when that is so`(isSent: Bool) async throws {
+    let world = try world()
+    if !isSent { world.engine.setNetwork(false) { _ in } }
+    let receipt = try delete("rooms/a", world)
+    await world.settle()
+    if isSent { world.engine.setNetwork(false) { _ in } }
+    await world.settle()
+    #expect(world.server.allSent.count == (isSent ? 1 : 0))
+    try await meetDamage(world)
+    let words = world.told.take()
+    #expect(words.first?.contains("was not sent") == !isSent)
+    #expect(words.first?.contains("Nobody knows") == isSent)
+    _ = receipt
+    await world.end()
+  }
+
+  @Test func `hears at once of damage that nobody met who uses the database`() async throws {
+    let world = try world()
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
+    await world.settle()
+    _ = world.told.take()
+    try damage(Spaces.runs, Spaces.deltas)
+    let backend = try #require(opened.backend.withLock { $0 } as? any DocumentBackend)
+    let tree = try await backend.tree(named: "\(EngineWorld.database)", order: .documents)
+    _ = try? backend.readDocuments { (view) throws(StoreError) in
+      try view.document(tree, try path("rooms/a"))
+    }
+    await world.settle()
+    #expect(world.told.take().last?.hasSuffix("cached") == true)
+    await world.end()
+  }
+
+  private func path(_ text: String) throws(StoreError) -> DocumentPath {
+    do { return try DocumentPath(text) } catch { throw StoreError(.invalid, "\(error)") }
+  }
+
+  @Test func `keeps a query from eviction that was just being evicted when it was saved anew`()
+    async throws
+  {
+    let faults = StorageFaults()
+    let world = try EngineWorld { [opened] configuration in
+      configuration.storage = StorageConfiguration(
+        name: "memory", location: nil, options: StorageOptions()
+      ) { (options) throws(StoreError) in
+        let backend = try MemoryBackend.open(opened.store, name: "memory", options: options)
+        opened.backend.withLock { $0 = backend }
+        guard let whole = backend as? any DocumentBackend & EvictingBackend else {
+          throw StoreError(.unsupported, "It keeps no documents, or evicts none.")
+        }
+        return FailingBackend(whole, faults)
+      }
+    }
+    let query = try world.query("rooms")
+    await world.listen(1, query)
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    await world.settle()
+    let backend = try #require(opened.backend.withLock { $0 })
+    let tree = try await backend.tree(named: "\(EngineWorld.database)", order: .documents)
+    let tracked = TrackedQuery(Lane(tree: tree), query.target)
+    func stored() throws -> QueryID? {
+      try backend.read { (view) throws(StoreError) in
+        try view.trackedQuery(tree, tracked.path, tracked.parameters)?.id
+      }
+    }
+    let first = try #require(try stored())
+    // The record is lost, and somebody has saved the query anew before the engine hears of it.
+    faults.failOnce(.activation)
+    backend.observeIncidents(nil)
+    try damage(Spaces.queries)
+    #expect(try await backend.commit([.saveQuery(tracked)]).queries != [first])
+    try world.set("rooms/b", 2)
+    await world.settle()
+    try await world.engine.collectGarbage(downTo: 0)
+    #expect(try stored() != nil)
+    await world.end()
+  }
+
   @Test func `lists and discards writes of a later version, and waits for none of them`()
     async throws
   {

@@ -59,6 +59,70 @@ import Testing
     await world.end()
   }
 
+  @Test(arguments: EngineStore.allCases)
+  func `shows a write as answered whose commit was made and reported as failed`(
+    store: EngineStore
+  ) async throws {
+    let disk = DiskFaults()
+    let world = try EngineWorld(store) { $0.storage = $0.storage?.failing(disk) }
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    // It changes nothing, so that the server tells no more of the document.
+    try world.set("rooms/a", 1)
+    await world.settle()
+    #expect(world.told.take().last == "1: a1 pending")
+    disk.fail(DiskFaults.Chances(commits: 100, made: 100))
+    try world.server.accept(at: 1000)
+    await world.settle()
+    disk.heal()
+    await retry(world)
+    let told = world.told.take()
+    let shown = told.last { $0.hasPrefix("1:") }
+    #expect(told.contains("rooms/a: done") && shown.map { "\($0) " }?.hasPrefix("1: a1 ") == true)
+    #expect(shown?.hasSuffix("pending") == false)
+    #expect(world.server.allSent.count == 1)
+    await world.end()
+  }
+
+  @Test func `sends nothing while the token of its stream may not survive a loss of power`()
+    async throws
+  {
+    let world = try world(.log)
+    world.engine.setNetwork(false) { _ in }
+    let receipt = try world.set("rooms/a", 1)
+    #expect(try await receipt.durable == .power)
+    faults.fail(.sync)
+    world.engine.setNetwork(true) { _ in }
+    await world.settle()
+    #expect(world.server.greetings == [[]] && world.server.allSent.isEmpty)
+    faults.fail([])
+    await retry(world)
+    #expect(world.server.greetings.count == 2 && world.server.sent.count == 1)
+    try world.server.accept(at: 1000)
+    await world.settle()
+    #expect(world.told.take() == ["rooms/a: done"])
+    await world.end()
+  }
+
+  @Test func `ends no listener while nobody can say whether damage was found`() async throws {
+    let world = try world()
+    await world.listen(1, try world.query("rooms"))
+    _ = world.told.take()
+    faults.refuse(try DocumentPath("rooms/a"), .invalid)
+    faults.fail(.readIncidents)
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    await world.settle()
+    #expect(!world.told.take().contains("1: internal"))
+    // It was damage, and is mended now.
+    faults.refuse(try DocumentPath("rooms/none"), .invalid)
+    faults.fail([])
+    await retry(world)
+    try world.server.tell(2, [("rooms/a", 1)], at: 2000)
+    await world.settle()
+    #expect(world.told.take().last == "1: a1")
+    await world.end()
+  }
+
   @Test func `says that nobody knows whether a discarded write was made that was sent`()
     async throws
   {

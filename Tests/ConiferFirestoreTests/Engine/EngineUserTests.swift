@@ -42,6 +42,25 @@ import Testing
     await world.end()
   }
 
+  @Test(arguments: EngineStore.durable)
+  func `keeps the token of each user's stream of writes`(store: EngineStore) async throws {
+    let world = try EngineWorld(store, usesTokens: true)
+    let signIn = try #require(world.signIn)
+    for (time, user) in [(Int64(1), "ann"), (2, "bob")] {
+      signIn.set(.user(user))
+      world.engine.tokenDidChange()
+      try world.set("rooms/\(user)", 1)
+      await world.settle()
+      // The server begins each stream with the same token.
+      #expect(world.server.greetings.last == [] && world.server.sent.count == 1)
+      if user == "ann" { try world.server.accept(at: time * 1000) }
+      await world.settle()
+    }
+    await world.restart()
+    #expect(world.server.greetings.last == [1] && world.server.sent.count == 1)
+    await world.end()
+  }
+
   @Test func `has writes wait until the provider says who is signed in, and asks it again`()
     async throws
   {

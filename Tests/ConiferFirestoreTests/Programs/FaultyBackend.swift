@@ -75,6 +75,8 @@ final class FaultyBackend: DocumentBackend, EvictingBackend {
     base.setActive(isActive, query, in: tree)
   }
 
+  func observeIncidents(_ told: (@Sendable () -> Void)?) { base.observeIncidents(told) }
+
   func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await base.tidy(slice) }
 
   func suspend() async throws(StoreError) { try await base.suspend() }

@@ -74,6 +74,32 @@ import Testing
     }
   }
 
+  @Test func `A match that a row names in another collection can leave`() async throws {
+    let world = try await World()
+    let (own, other) = (Samples.path("c/d100"), Samples.path("e/d100"))
+    func payload(_ path: DocumentPath) -> Bytes { Bytes(path.description.utf8) }
+    var batch = Batch()
+    let view = try world.store.view()
+    for (row, value) in try view.entries(
+      Spaces.queryKeys, prefix: StoreKey.prefix(world.tree))
+    where Record.open(Spaces.queryKeys, row, value) == payload(own) {
+      batch.put(
+        Spaces.queryKeys, row, Record.seal(Spaces.queryKeys, row, payload(other)))
+    }
+    view.close()
+    #expect(batch.edits.count == 1)
+    _ = try world.store.apply(batch, .relaxed)
+    func matches() throws -> [DocumentPath] {
+      try world.backend.readDocuments { (view) throws(StoreError) in
+        try view.matches(world.tree, world.id)
+      }
+    }
+    #expect(try matches().contains(other))
+    try await world.commit(
+      .updateMatches(world.id, added: [], removed: [other, Samples.path("c/d120")]))
+    #expect(try matches().map(\.id) == ["d140", "d160", "d180"])
+  }
+
   @Test func `Matches are looked at, and what was read later`() async throws {
     let world = try await World()
     var answer = try world.answer()

@@ -156,16 +156,9 @@ final class SignedInUser {
     guard let provider = setup.tokenProvider else {
       return connection.tell(.token(.signedOut, fetch: number))
     }
-    let question = Task.detached { [post] in
-      let answer: TokenAnswer
-      do {
-        answer = TokenAnswer(try await provider.token(forcingRefresh: force))
-      } catch {
-        answer = .failed("\(error)")
-      }
-      post(.tokenAnswered(answer, number))
+    gate.ask(provider, forcingRefresh: force, number) { [post] in
+      post(.tokenAnswered(TokenAnswer($0), number))
     }
-    gate.began(question, number)
   }
 
   /// The app has answered.
@@ -214,18 +207,14 @@ final class SignedInUser {
 }
 
 extension TokenAnswer {
-  fileprivate init(_ token: AuthToken?) {
-    guard let token else {
-      self = .signedOut
-      return
+  fileprivate init(_ answer: ProviderAnswer) {
+    switch answer {
+    case .failed(let words): self = .failed(words)
+    case .token(nil): self = .signedOut
+    case .token(let token?):
+      self = .token(
+        UserToken(Credential(token.token), identity: token.identity, expiry: token.expiry))
     }
-    if let fault = token.identityFault {
-      self = .failed(fault)
-      return
-    }
-    self = .token(
-      UserToken(Credential(token.token), identity: token.identity, expiry: token.expiry)
-    )
   }
 }
 

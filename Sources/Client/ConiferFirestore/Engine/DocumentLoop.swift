@@ -58,7 +58,8 @@ final class DocumentLoop: StepHandler {
       network: network, recovery: recovery)
     lifetime = EngineLifetime(
       setup: setup, store: store, user: user, listening: listening, writes: writes,
-      sending: sending, kept: kept, network: network, recovery: recovery, registry: registry)
+      sending: sending, kept: kept, network: network, recovery: recovery, registry: registry,
+      post: post)
   }
 
   var durability: DurabilityWaits { writes.durability }
@@ -98,8 +99,9 @@ final class DocumentLoop: StepHandler {
       if number == listening.watch.number { listening.happened(event) }
     case .writeStream(let number, let event):
       if number == sending.slot.number { sending.happened(event) }
-    case .tokenKept(let number, let token):
-      if number == sending.slot.number { sending.kept(token) }
+    case .tokenKept(let number, let token, let result):
+      if number == sending.slot.number { sending.kept(token, result) }
+    case .storageDamaged: store.mayHaveMetDamageAlone()
     case .tick: tick()
     case .tokenDidChange: user.identify()
     case .tokenAnswered(let answer, let number): answered(answer, number)
@@ -152,10 +154,10 @@ final class DocumentLoop: StepHandler {
 
   /// Sees to what the storage lost: the server tells it again, or nobody does.
   private func mend() {
-    let incidents = store.takeIncidents()
-    guard !incidents.isEmpty else { return }
+    let isDamaged = !store.takeIncidents().isEmpty
+    if isDamaged { writes.findLost() }
     writes.endLost { sending.withdraw($0) }
-    listening.lost()
+    if isDamaged { listening.lost() }
   }
 
   /// Commits something that tells nothing.
@@ -183,7 +185,7 @@ final class DocumentLoop: StepHandler {
 
   // MARK: Users
 
-  private func answered(_ answer: SignedInUser.Answer, _ number: UInt64) {
+  private func answered(_ answer: ProviderAnswer, _ number: UInt64) {
     if case .user(let token) = user.answered(answer, number) { change.begin(token) }
     user.settle()
   }

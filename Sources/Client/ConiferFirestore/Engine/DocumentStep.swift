@@ -24,14 +24,16 @@ enum DocumentStep: Sendable {
   case watch(StreamNumber, WatchStreamEvent)
   /// Something happened on the stream of writes with a number.
   case writeStream(StreamNumber, WriteStreamEvent)
-  /// A token of the stream of writes with a number survives what the writes do.
-  case tokenKept(StreamNumber, KeptToken)
+  /// A token of the stream of writes with a number survives what the writes do, or could not be made durable.
+  case tokenKept(StreamNumber, KeptToken, Result<Void, DatabaseError>)
+  /// The storage has met damage, maybe while no step used it.
+  case storageDamaged
   /// A time has come that something waits for.
   case tick
   /// Somebody signed in or out.
   case tokenDidChange
   /// The token provider answered a question.
-  case tokenAnswered(SignedInUser.Answer, UInt64)
+  case tokenAnswered(ProviderAnswer, UInt64)
   /// Run a closure between two other steps.
   case run(Need, @Sendable (DocumentLoop) -> Void)
   case close(@Sendable () -> Void)

@@ -84,6 +84,13 @@ public protocol StorageBackend: AnyObject, Sendable {
   @discardableResult
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool
 
+  /// Has somebody told each time that a report of damage is stored, also when eviction or mending met the damage; by
+  /// default nobody is, and reports are found with the next read.
+  ///
+  /// - Parameter told: called on any thread within the backend's work: it returns at once and does not call the backend.
+  ///   It replaces the one before; nil for nobody.
+  func observeIncidents(_ told: (@Sendable () -> Void)?)
+
   /// Does a slice of housekeeping: folds deltas, gives space back; a backend that compresses may
   /// train a dictionary first, which takes up to about 100 ms of its own and holds up no commit.
   ///
@@ -127,6 +134,9 @@ extension StorageBackend {
     }
     return try answer.wait { $0 }.get()
   }
+
+  /// Tells nobody.
+  public func observeIncidents(_ told: (@Sendable () -> Void)?) {}
 
   /// Reads the node in a view.
   ///

@@ -123,14 +123,23 @@ final class FullDisk {
     }
   }
 
-  /// Answers all writes to documents.
+  /// Answers all writes to documents, as a client stores answers: with what the server made of the documents, and the
+  /// token of its stream.
   private func drainDocuments() async throws {
     guard let tree = pair.model.documents else { return }
     for identity in DocumentChange.identities {
       let lane = Lane(tree: tree.info.id, identity: identity)
       for write in tree.lanes[Bytes(identity.utf8)]?.writes ?? [] {
+        let text = String(repeating: "x", count: 400)
+        let fields: MapValue = ["answer": .string("\(write.id) \(text)")]
+        let answer = (MutationBatch(write.payload)?.paths ?? []).map {
+          DocumentEdit.put(Document($0, .found(fields)))
+        }
         try await succeed("finishing write \(write.id) to documents") {
-          try await self.pair.commit(.finish(lane, write.id, .acknowledged))
+          try await self.pair.commit(
+            .finish(lane, write.id, .acknowledged),
+            .setMetadata(lane.tree, "token", Array("\(write.id)".utf8)),
+            .documents(lane.tree, answer))
         }
       }
     }

@@ -31,11 +31,17 @@ struct WatchAggregator: Sendable {
   /// Whether the server began a target anew and has told no snapshot since the stream was opened.
   private var hasResetAtFirst = false
   private var isFirst = true
+  /// How often all was asked for anew, as the server's time went back.
+  private var setBacks = 0
+  /// How many snapshots of the past were passed over since.
+  private var passedOver = 0
 
   init(_ database: DatabaseID) { self.database = database }
 
   /// A target is being added or removed.
   mutating func sent(_ request: TargetState.Request, _ id: TargetID) {
+    // Whether it is begun anew says nothing any more.
+    if request == .remove { resumed.remove(id) }
     states[id, default: TargetState()].sent(request)
   }
 
@@ -44,6 +50,7 @@ struct WatchAggregator: Sendable {
   /// - Returns: whether it is the listen that there is now: nothing that was said of it counts.
   mutating func refuse(_ id: TargetID) -> Bool {
     let isNewest = states[id]?.refused() ?? true
+    if isNewest { resumed.remove(id) }
     if isNewest || states[id]?.isPending == false { states[id] = nil }
     return isNewest
   }
@@ -59,6 +66,17 @@ struct WatchAggregator: Sendable {
   /// Whether the server began all targets anew that were asked for from where they were: it knows nothing of what it
   /// said before, or is another one.
   var isOfNewServer: Bool { isFirst && hasResetAtFirst && resumed.isEmpty }
+
+  /// A snapshot is of the past by far. Each time it takes twice as many to ask for all anew: behind one address there may
+  /// be servers with two times, whose answers alternate.
+  ///
+  /// - Returns: whether the server's time went back.
+  mutating func isSetBack() -> Bool {
+    passedOver += 1
+    guard passedOver >= 1 << min(setBacks, 30) else { return false }
+    (setBacks, passedOver) = (setBacks + 1, 0)
+    return true
+  }
 
   /// Passes something over.
   mutating func pass(_ fault: WatchFault) {

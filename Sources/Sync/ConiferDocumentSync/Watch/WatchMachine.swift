@@ -168,7 +168,9 @@ package struct WatchMachine: Sendable {
     // A replica that lags, and keeps no history, has all begun anew as well.
     let isNew = aggregator.isOfNewServer
     let isOfPast =
-      version.map { newest.isFarAhead(of: $0) || (isNew && newest.isAhead(of: $0)) } ?? false
+      version.map {
+        (isNew && newest.isAhead(of: $0)) || (newest.isFarAhead(of: $0) && aggregator.isSetBack())
+      } ?? false
     if let version, version < newest {
       aggregator.pass(
         isOfPast ? .wentBack(version, newest: newest) : .past(version, newest: newest))

@@ -20,7 +20,7 @@ package enum WriteAction: Sendable, Hashable {
   /// The batches of the queue behind one, or from the first one on, are to be given to `take`.
   case read(after: BatchID?, count: Int)
   /// The server accepted a batch: one result a write; with the token that is to be kept from then on.
-  case accepted(BatchID, commitTime: Timestamp, [WriteResult], token: [UInt8])
+  case accepted(BatchID, MutationBatch, commitTime: Timestamp, [WriteResult], token: [UInt8])
   /// The server refused a batch for good.
   case refused(BatchID, StatusError)
   /// What failed was a batch's fault: the next attempt to open the stream is to come at once.
@@ -208,7 +208,8 @@ package struct WritePipeline: Sendable {
     guard case .ready = stream, !entries.isEmpty else { return [] }
     self.token = token
     let first = entries.removeFirst()
-    return [.accepted(first.id, commitTime: commitTime, results, token: token)] + fill()
+    return [.accepted(first.id, first.batch, commitTime: commitTime, results, token: token)]
+      + fill()
   }
 
   /// The stream broke, could not be opened, or was closed since it was idle.

@@ -60,11 +60,16 @@ final class FailingBackend: DocumentBackend, EvictingBackend {
   func tree(named name: String, order: KeyOrder) async throws(StoreError) -> TreeID {
     try await backend.tree(named: name, order: order)
   }
-  func harden(_ upTo: CommitID) async throws(StoreError) { try await backend.harden(upTo) }
+  func harden(_ upTo: CommitID) async throws(StoreError) {
+    try faults.check(.sync)
+    try await backend.harden(upTo)
+  }
   func size() throws(StoreError) -> StoreSize { try backend.size() }
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
-    backend.setActive(isActive, query, in: tree)
+    if isActive, faults.isRefused(.activation) { return false }
+    return backend.setActive(isActive, query, in: tree)
   }
+  func observeIncidents(_ told: (@Sendable () -> Void)?) { backend.observeIncidents(told) }
   func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await backend.tidy(slice) }
   func suspend() async throws(StoreError) { try await backend.suspend() }
   func resume() async throws(StoreError) { try await backend.resume() }

@@ -138,7 +138,11 @@ final class FailingView: DocumentView {
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage { try view.usage(tree) }
   func incidents() throws(StoreError) -> [Incident] { try view.incidents() }
   func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident] {
-    try view.incidents(after: position)
+    try faults.check(.readIncidents)
+    return try view.incidents(after: position)
   }
-  func incidentPosition() throws(StoreError) -> IncidentPosition { try view.incidentPosition() }
+  func incidentPosition() throws(StoreError) -> IncidentPosition {
+    try faults.check(.readIncidents)
+    return try view.incidentPosition()
+  }
 }

@@ -47,6 +47,10 @@ enum StorageUse: Hashable, Sendable {
   /// A name of the tree's metadata.
   case metadata
   case eviction
+  /// What was committed is made durable.
+  case sync
+  /// A tracked query is listened to from now on: a refusal says that it is just being evicted.
+  case activation
 
   // MARK: Reads
 
@@ -54,6 +58,7 @@ enum StorageUse: Hashable, Sendable {
   case readQuery
   case readQueue
   case readTotals
+  case readIncidents
   /// A read or an edit of another lane than the one that was used last.
   case otherLane
 

@@ -25,6 +25,9 @@ final class StorageFaults: Sendable {
     state.withLock { $0.refused = refused }
   }
 
+  /// Uses fail from now on, and no others.
+  func fail(_ uses: StorageUse...) { state.withLock { $0.refused = Set(uses) } }
+
   /// One use fails, and no later one.
   func failOnce(_ use: StorageUse, after uses: Int = 0) {
     state.withLock { $0.once = (use, uses) }
@@ -40,12 +43,15 @@ final class StorageFaults: Sendable {
 
   /// - Throws: `io` when the use is refused.
   func check(_ use: StorageUse) throws(StoreError) {
-    let isRefused = state.withLock { state in
+    if isRefused(use) { throw Self.failure(use) }
+  }
+
+  func isRefused(_ use: StorageUse) -> Bool {
+    state.withLock { state in
       guard let once = state.once, once.use == use else { return state.refused.contains(use) }
       state.once = once.uses > 0 ? (use, once.uses - 1) : nil
       return once.uses == 0
     }
-    if isRefused { throw Self.failure(use) }
   }
 
   /// Notes that a lane is used.

@@ -115,7 +115,7 @@ extension Listening {
       return isTold
     } catch {
       // A query whose record was lost is unknown until the end of the step.
-      if error.isLasting, !store.hasMetDamage() { return takeParts(of: event, error) }
+      if error.isLasting, !store.mayHaveMetDamage() { return takeParts(of: event, error) }
       recovery.report(error, event)
       return false
     }

@@ -16,6 +16,7 @@ struct EngineLifetime {
   let network: NetworkUse
   let recovery: StorageRecovery
   let registry: ListenerRegistry
+  let post: @Sendable (DocumentStep) -> Void
 
   /// Opens the storage and lets the network be used.
   nonisolated(nonsending) func open() async {
@@ -57,6 +58,7 @@ struct EngineLifetime {
     store.open(backend, Lane(tree: tree, identity: try user.begin(backend, tree)))
     try sending.begin()
     listening.begin(at: version.map(SnapshotVersion.time) ?? .zero)
+    backend.observeIncidents { [post] in post(.storageDamaged) }
     store.engine.reportIncidents()
   }
 

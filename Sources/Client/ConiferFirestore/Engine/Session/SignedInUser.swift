@@ -7,15 +7,11 @@ import Logging
 /// Who is signed in: asks the token provider, has steps wait until that is known, hands out tokens, and keeps for the next
 /// start who it is and whether that may have changed.
 ///
-/// Who was signed in last counts as known from the start, so that writes are queued without a network; the provider is
-/// asked first when nobody was ever known, or when a sign-in was not answered.
+/// Each stream is opened with a token, while the Realtime Database's connection sends tokens by a machine of its own: so
+/// each client has its own `SignedInUser` over the shared `IdentityGate`. Who was signed in last counts as known from the
+/// start, so that writes are queued without a network; the provider is asked first when nobody was ever known, or when a
+/// sign-in was not answered.
 final class SignedInUser {
-  /// What the token provider answered.
-  enum Answer: Sendable {
-    case token(AuthToken?)
-    case failed(String)
-  }
-
   private enum Token {
     /// The provider is to be asked.
     case unknown
@@ -137,16 +133,9 @@ final class SignedInUser {
   private func ask(forcingRefresh force: Bool, isIdentification: Bool) {
     guard let provider = setup.tokenProvider else { return }
     let number = questions.add(isIdentification: isIdentification)
-    let question = Task.detached { [post] in
-      let answer: Answer
-      do {
-        answer = .token(try await provider.token(forcingRefresh: force))
-      } catch {
-        answer = .failed("\(error)")
-      }
-      post(.tokenAnswered(answer, number))
+    gate.ask(provider, forcingRefresh: force, number) { [post] in
+      post(.tokenAnswered($0, number))
     }
-    gate.began(question, number)
   }
 
   /// What an answer means for the engine.
@@ -157,17 +146,13 @@ final class SignedInUser {
   }
 
   /// The provider has answered a question.
-  func answered(_ answer: Answer, _ number: UInt64) -> Change {
+  func answered(_ answer: ProviderAnswer, _ number: UInt64) -> Change {
     // Those that were asked before do not matter any more; a later one may have been answered already.
     guard let isIdentification = questions.end(through: number, { gate.ended($0) }) else {
       return .none
     }
     switch answer {
     case .token(let new):
-      if let fault = new?.identityFault {
-        fail(fault, isIdentification)
-        return .none
-      }
       let name = new?.identity ?? ""
       guard name.utf8.elementsEqual(identity.utf8) else {
         identity = name

@@ -68,18 +68,23 @@ final class DocumentStore {
     return try outbox.commitNow(edits)
   }
 
-  /// Whether damage was found that `takeIncidents` has not told of yet.
-  func hasMetDamage() -> Bool {
-    incidents += engine.reportIncidents()
+  /// Whether damage was found that `takeIncidents` has not told of yet, or nobody can say.
+  func mayHaveMetDamage() -> Bool {
+    guard let new = engine.reportIncidents() else { return true }
+    incidents += new
     return !incidents.isEmpty
   }
 
+  /// The storage has met damage, maybe while nothing here used it.
+  func mayHaveMetDamageAlone() { isUsed = true }
+
   /// What was found damaged since the last call and set aside, of the database's tree; the log is told.
   func takeIncidents() -> [Incident] {
-    guard isUsed, lane != nil else { return [] }
+    // What cannot be read now is asked for after the next step.
+    guard isUsed, lane != nil, let new = engine.reportIncidents() else { return [] }
     isUsed = false
     defer { incidents = [] }
-    return (incidents + engine.reportIncidents()).filter { $0.tree == tree }
+    return (incidents + new).filter { $0.tree == tree }
   }
 
   /// Documents with the waiting writes of who is signed in.

@@ -12,9 +12,7 @@ extension TargetStore {
     for id in all {
       guard let old = rows[id] else { continue }
       let known = try find(old.target)?.id
-      let query =
-        if let known { known } else { try save(TrackedQuery(store.sharedLane, old.target)) }
-      if query != old.query { _ = store.setActive(true, query) }
+      let query = known == old.query ? old.query : try activate(known, old.target).id
       let none = TargetRecord()
       let row = Row(target: old.target, query: query, record: none, stored: none)
       rows[id] = row

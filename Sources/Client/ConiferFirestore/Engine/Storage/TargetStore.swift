@@ -53,23 +53,25 @@ final class TargetStore {
   /// - Throws: when it can be neither read nor stored.
   func open(_ target: DocumentTarget) throws(StoreError) -> TargetID {
     if let known = numbers[target] { return known }
-    let new = TrackedQuery(store.sharedLane, target)
     let found = try find(target)
-    var id = if let found { found.id } else { try save(new) }
-    var record = found?.record ?? TargetRecord()
-    var whole = found?.whole
-    if !store.setActive(true, id) {
-      // It is just being evicted.
-      id = try save(new)
-      record = TargetRecord()
-      whole = nil
-      _ = store.setActive(true, id)
-    }
+    let (id, isNew) = try activate(found?.id, target)
+    let record = isNew ? TargetRecord() : found?.record ?? TargetRecord()
+    let whole = isNew ? nil : found?.whole
     let number = try Self.number(of: id)
     numbers[target] = number
     rows[number] = Row(
       target: target, query: id, record: record, stored: record, whole: whole, storedWhole: whole)
     return number
+  }
+
+  /// Marks the tracked query of a target as listened to; one that is not stored, or is just being evicted, is stored anew.
+  func activate(
+    _ known: QueryID?, _ target: DocumentTarget
+  ) throws(StoreError) -> (id: QueryID, isNew: Bool) {
+    if let known, store.setActive(true, known) { return (known, false) }
+    let new = try save(TrackedQuery(store.sharedLane, target))
+    _ = store.setActive(true, new)
+    return (new, true)
   }
 
   func save(_ query: TrackedQuery) throws(StoreError) -> QueryID {

@@ -18,6 +18,8 @@ final class DocumentWrites {
   private let unqueued = UnqueuedWrites<StampedWrite>()
   /// The documents that they write.
   private var unqueuedPaths: Set<DocumentPath> = []
+  /// Writes whose records were lost and that have not ended: they are on their way.
+  private var lost: Set<OutboundWriteID> = []
   let waiters: WriteWaiters
   private let setup: FirestoreConfiguration
   private let store: DocumentStore
@@ -119,14 +121,16 @@ final class DocumentWrites {
   private func queued(_ id: OutboundWriteID, _ caller: WriteCaller, _ commit: CommitID) {
     let receipt = caller.receipt
     receipt.setID(WriteReceipt.ID(id))
-    follow(id, caller)
+    follow(id, caller, isNew: true)
     durability.tell(
       receipt, whenDurable: commit, as: setup.options.durability.wanted, in: store.engine)
   }
 
   /// Notes who is to be told of a write's end.
-  func follow(_ id: OutboundWriteID, _ caller: WriteCaller) {
-    progress.follow(id, WriteFollower(caller))
+  ///
+  /// - Parameter isNew: whether the write was queued just now.
+  func follow(_ id: OutboundWriteID, _ caller: WriteCaller, isNew: Bool = false) {
+    progress.follow(id, WriteFollower(caller), isNew: isNew)
     caller.receipt.whenReleased { [post] in post(.receiptReleased(id)) }
   }
 
@@ -141,18 +145,15 @@ final class DocumentWrites {
 
   /// The server accepted a write: one commit ends it and stores what the server made of its documents.
   ///
+  /// - Parameter batch: the write as it was sent.
   /// - Returns: the commit.
   /// - Throws: when that cannot be stored; it may be called again.
   func accepted(
-    _ id: OutboundWriteID, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult],
-    token: [UInt8]
+    _ id: OutboundWriteID, _ batch: MutationBatch, _ commitTime: ConiferDocument.Timestamp,
+    _ results: [WriteResult], token: [UInt8]
   ) throws(StoreError) -> CommitID {
-    guard let batch = try find(id) else {
-      // Its record was lost; what it made of its documents the next listen tells.
-      let commit = try store.commit([Self.keeping(token, of: id.lane)]).commit
-      endLost(id, .acknowledged, nil)
-      return commit
-    }
+    // Not so when its record was lost, or an earlier call's commit was made and reported as failed.
+    let isQueued = try find(id) != nil
     let documents = try store.read { (view, lane) throws(StoreError) in
       var documents: [Document] = []
       for path in batch.writtenPaths {
@@ -161,9 +162,8 @@ final class DocumentWrites {
       }
       return documents
     }
-    var edits = [
-      StorageEdit.finish(id.lane, id.number, .acknowledged), Self.keeping(token, of: id.lane),
-    ]
+    var edits = [Self.keeping(token, of: id.lane)]
+    if isQueued { edits.append(.finish(id.lane, id.number, .acknowledged)) }
     if !documents.isEmpty { edits.append(.documents(store.tree, documents.map { .put($0) })) }
     let commit = try store.commit(edits).commit
     _ = progress.endSending(id, .acknowledged)
@@ -186,8 +186,7 @@ final class DocumentWrites {
   /// - Throws: when that cannot be stored; it may be called again.
   func refused(_ id: OutboundWriteID, _ error: StatusError) throws(StoreError) {
     guard let batch = try find(id) else {
-      let error = Self.lost(id, "The server refused it: \(error.message)")
-      return endLost(id, .failed(error), error)
+      return endLost(id, "The server refused it: \(error.message)")
     }
     let reason = RefusalReason(error)
     try store.commit(
@@ -197,42 +196,44 @@ final class DocumentWrites {
     end(id, .rejected(failure), failure, batch)
   }
 
-  /// Writes whose records were lost have failed.
-  ///
-  /// - Parameter withdraw: whether a write is not on its way: one that is ends with the server's answer.
-  func endLost(_ withdraw: (OutboundWriteID) -> Bool) {
+  /// Looks for writes whose records were lost.
+  func findLost() {
     do throws(StoreError) {
-      let lost = try store.read { (view, _) throws(StoreError) in
-        var lost: [OutboundWriteID] = []
-        for id in progress.followed.sorted(by: { $0.number < $1.number }) {
+      lost = try store.read { (view, _) throws(StoreError) in
+        var lost: Set<OutboundWriteID> = []
+        for id in progress.followed {
           if try view.entry(id.lane, id.number) == nil,
             try view.finishedWrite(id.lane, id.number) == nil
           {
-            lost.append(id)
+            lost.insert(id)
           }
         }
         return lost
-      }
-      for id in lost where withdraw(id) {
-        let error = Self.lost(id, "The server was not sent it.")
-        endLost(id, .failed(error), error)
       }
     } catch {
       store.log("which writes were lost is not known", error)
     }
   }
 
-  private func endLost(
-    _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?
-  ) {
-    _ = progress.endSending(id, .acknowledged)
-    end(id, outcome, error, .unreadable)
+  /// Writes whose records were lost have failed.
+  ///
+  /// - Parameter withdraw: whether a write is not on its way: one that is ends with the server's answer, or with the
+  ///   stream.
+  func endLost(_ withdraw: (OutboundWriteID) -> Bool) {
+    for id in lost.sorted(by: { $0.number < $1.number }) where withdraw(id) {
+      endLost(
+        id,
+        progress.isUnsent(id)
+          ? "The server was not sent it." : "Nobody knows whether the server has made it.")
+    }
   }
 
-  private static func lost(_ id: OutboundWriteID, _ what: String) -> DatabaseError {
-    DatabaseError(
+  private func endLost(_ id: OutboundWriteID, _ what: String) {
+    let error = DatabaseError(
       .storageDamaged,
       "The record of the write \(WriteReceipt.ID(id)) was damaged and set aside. \(what)")
+    _ = progress.endSending(id, .acknowledged)
+    end(id, .failed(error), error, .unreadable)
   }
 
   /// The edit that counts an attempt, of a write that was sent without the store's knowing.
@@ -245,9 +246,17 @@ final class DocumentWrites {
 
   /// Writes that were sent are of unknown outcome: they are sent again.
   func outcomeUnknown(_ ids: [OutboundWriteID]) {
-    let edits = ids.flatMap { progress.endSending($0, .outcomeUnknown) }
+    let edits = ids.map { progress.endSending($0, .outcomeUnknown) }
     do throws(StoreError) {
-      try store.commit(edits)
+      // The store takes no edit of a write whose record was lost.
+      let known = try store.read { (view, _) throws(StoreError) in
+        var known: [StorageEdit] = []
+        for (id, edits) in zip(ids, edits) {
+          if try view.entry(id.lane, id.number) != nil { known += edits }
+        }
+        return known
+      }
+      try store.commit(known)
     } catch {
       // They are sent again all the same; only their attempts are not counted.
       store.log("attempts to send writes are not counted", error)
@@ -265,6 +274,7 @@ final class DocumentWrites {
 
   /// A write has ended: tells who waits for it.
   func end(_ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?) {
+    lost.remove(id)
     for follower in progress.end(id, outcome) {
       follower.receipt?.end(outcome)
       if let completion = follower.completion { outbox.addCall { completion(error) } }

@@ -14,7 +14,7 @@ enum KeptToken: Sendable {
   }
 }
 
-/// Which token of the stream of writes survives a loss of power, where writes do.
+/// Which token of a user's stream of writes survives a loss of power, where writes do.
 ///
 /// The server forgets what it answered up to the token that it is shown. So it is shown one that is durable: a write
 /// whose end was lost with the power is in the queue again, and the server must know that it has made it.

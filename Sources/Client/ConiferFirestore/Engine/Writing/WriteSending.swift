@@ -66,7 +66,11 @@ final class WriteSending {
   /// Another user is signed in, while the network is not used.
   ///
   /// - Parameter token: the token that was kept of that user's last stream.
-  func userChanged(token: [UInt8]) { run(pipeline.userChanged(token: token)) }
+  func userChanged(token: [UInt8]) {
+    // What is durable of the last user's stream says nothing of this one's.
+    keeping = TokenKeeping()
+    run(pipeline.userChanged(token: token))
+  }
 
   private var unanswered: [OutboundWriteID] {
     guard let lane = store.lane else { return [] }
@@ -115,13 +119,14 @@ final class WriteSending {
       case .idle: slot.idle()
       case .greet(let token): keep(.greeting(token))
       case .keep(let token):
+        if token.isEmpty { keeping = TokenKeeping() }
         let isKept = writes.survivePower && keeping.isDurable(token)
         if !isKept, commit(token) == nil { return }
       case .send(let id, let batch, let token): send(id, batch, token)
       case .read(let after, let count): read(after, count)
-      case .accepted(let id, let commitTime, let results, let token):
+      case .accepted(let id, let batch, let commitTime, let results, let token):
         ended(id) { [self] (id) throws(StoreError) in
-          let commit = try writes.accepted(id, commitTime, results, token: token)
+          let commit = try writes.accepted(id, batch, commitTime, results, token: token)
           if keeping.isDue(writes.survivePower) { harden(.answered(token), commit) }
         }
       case .refused(let id, let error):
@@ -157,20 +162,29 @@ final class WriteSending {
   }
 
   private func harden(_ token: KeptToken, _ commit: CommitID) {
-    // Where that fails, whoever waits for the durability of writes is told so.
     writes.durability.tell(whenDurable: commit, in: store.engine) {
-      [post, number = slot.number] _ in
-      post(.tokenKept(number, token))
+      [post, number = slot.number] result in
+      post(.tokenKept(number, token, result.map { _ in }))
     }
   }
 
   /// Whether a token is being made durable before anything else is said on the stream.
   var isKeeping: Bool { keeping.isWaiting(for: slot.number) }
 
-  /// A token of the stream that there is survives what the app's writes do.
-  func kept(_ token: KeptToken) {
-    keeping.end(token)
-    proceed(with: token)
+  /// A token of the stream that there is survives what the app's writes do, or could not be made durable.
+  func kept(_ token: KeptToken, _ result: Result<Void, DatabaseError>) {
+    if case .failure(let error) = result { store.engine.report(error) }
+    switch (result, token) {
+    case (.success, _):
+      keeping.end(token)
+      proceed(with: token)
+    // The server goes on being shown the last one that is.
+    case (.failure, .answered): break
+    // What is sent now might be made twice: the server is greeted anew later.
+    case (.failure(let error), _):
+      slot.stream?.close()
+      happened(.closed(StatusError(.unavailable, error.message)))
+    }
   }
 
   private func proceed(with token: KeptToken) {

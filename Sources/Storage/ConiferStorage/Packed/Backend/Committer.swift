@@ -85,7 +85,7 @@ final class Committer {
     var outcomes: [Result<(writes: [WriteID], queries: [QueryID]), StoreError>] = []
     var durability = Durability.relaxed
     // What is laid over a document may grow by it, and the next ones that end free that.
-    tx.frees = group.allSatisfy { $0.edits.allSatisfy(\.endsWrites) }
+    tx.frees = group.allSatisfy { $0.edits.endWrites }
     for pending in group {
       let saved = tx.state
       do throws(StoreError) {
@@ -136,11 +136,28 @@ final class Committer {
   }
 }
 
+extension [StorageEdit] {
+  /// Whether they take writes out of a queue, and otherwise store what the server's answer says. There are only as many
+  /// such commits as writes that wait.
+  fileprivate var endWrites: Bool {
+    isEmpty || contains(where: \.endsWrites) && allSatisfy { $0.endsWrites || $0.mayBeAnswer }
+  }
+}
+
 extension StorageEdit {
   /// Whether all it does is to take writes out of a queue.
   fileprivate var endsWrites: Bool {
     switch self {
     case .finish, .purge: true
+    default: false
+    }
+  }
+
+  /// Whether it may store what the server's answer to a write says: documents as they are now, and the stream's token.
+  fileprivate var mayBeAnswer: Bool {
+    switch self {
+    case .setMetadata: true
+    case .documents(_, let edits): edits.allSatisfy { if case .put = $0 { true } else { false } }
     default: false
     }
   }

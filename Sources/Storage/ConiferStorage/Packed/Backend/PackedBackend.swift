@@ -1,6 +1,7 @@
 public import ConiferKeyValue
 import ConiferLeafStore
 public import ConiferTree
+import Synchronization
 
 /// A backend on any ordered store: trees in compressed runs, tracked queries, pins and an outbound
 /// queue, changed together in one batch.
@@ -281,6 +282,11 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
         }
       })
     return try answer.wait { $0 }.get()
+  }
+
+  /// Has somebody told each time that a report of damage is stored.
+  public func observeIncidents(_ told: (@Sendable () -> Void)?) {
+    engine.incidentObserver.withLock { $0 = told }
   }
 
   /// What the files take.

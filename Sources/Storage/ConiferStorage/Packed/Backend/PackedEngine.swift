@@ -1,10 +1,11 @@
 import ConiferKeyValue
 import ConiferLeafStore
+import Synchronization
 
 /// Gives all that changes the store its turn: commits, eviction, building of indexes, mending,
 /// housekeeping. Each has its own state; all learn what one of them changed.
 final class PackedEngine: @unchecked Sendable {
-  // Unchecked: `activity`, `leaves` and `policy` are safe on any thread. All else is used within `drain` alone,
+  // Unchecked: `activity`, `leaves`, `policy` and `incidentObserver` are safe on any thread. All else is used within `drain` alone,
   // which `StoreThread` calls on one thread at a time.
 
   /// A commit that waits for its turn.
@@ -30,6 +31,8 @@ final class PackedEngine: @unchecked Sendable {
   let indexBuilder: IndexBuilder
   let mender: Mender
   let housekeeper: Housekeeper
+  /// Who is told that a report of damage was stored.
+  let incidentObserver = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
     self.activity = activity
@@ -46,6 +49,7 @@ final class PackedEngine: @unchecked Sendable {
       mender.didChange(change)
       evictor.didChange(change)
       indexBuilder.didChange(change)
+      if change.effects.reportsDamage { incidentObserver.withLock { $0 }?() }
     }
   }
 

@@ -28,6 +28,8 @@ struct CoverChange {
 struct CommitEffects {
   /// Trees that lost records, and are to be mended.
   var damagedTrees: Set<TreeID> = []
+  /// Whether a report of damage was stored.
+  var reportsDamage = false
   /// Whether indexes were declared, restarted, or built a part of.
   var changesIndexes = false
   var cover = CoverChange()

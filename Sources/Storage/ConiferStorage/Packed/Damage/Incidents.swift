@@ -30,6 +30,7 @@ enum Incidents {
     writer.sized(incident.place)
     writer.append(incident.bytes)
     try tx.put(Spaces.incidents, prefix + StoreKey.number(number), payload: writer.bytes)
+    tx.effects.reportsDamage = true
     if !isWrite { try forgetOldest(tx, prefix, newest: number) }
   }
 

@@ -19,10 +19,23 @@ extension QueryEditor {
     _ id: QueryID, added: [DocumentPath], removed: [DocumentPath]
   ) throws(StoreError) {
     let query = try known(id)
+    var misplaced: Set<DocumentPath> = []
     for path in removed {
+      guard queries.isPlaced(path, in: query) else {
+        misplaced.insert(path)
+        continue
+      }
       try tx.delete(Spaces.queryKeys, try queries.matchRow(id, path, of: query))
     }
+    if !misplaced.isEmpty { try remove(misplaced, from: id) }
     try add(id, added, of: query)
+  }
+
+  /// Removes documents that the query cannot have, and that a row names all the same: they could not leave it otherwise.
+  private func remove(_ paths: Set<DocumentPath>, from id: QueryID) throws(StoreError) {
+    for (row, path) in try queries.matchRows(id) where paths.contains(path) {
+      try tx.delete(Spaces.queryKeys, row)
+    }
   }
 
   private func add(
@@ -62,26 +75,37 @@ extension Queries {
   func matchRow(
     _ id: QueryID, _ document: DocumentPath, of query: TrackedQuery
   ) throws(StoreError) -> Bytes {
-    let (place, key) = (PathKey.encode(query.path, order), DocumentKey.encode(document))
-    guard key.starts(with: place), query.mayMatch(document) else {
+    guard isPlaced(document, in: query) else {
       throw StoreError(
         .invalid,
         "\(document) is not in what query \(id.rawValue) reads: give documents of its collection or "
           + "group.")
     }
-    return row(id, Bytes(key[place.count...]))
+    let place = PathKey.encode(query.path, order)
+    return row(id, Bytes(DocumentKey.encode(document)[place.count...]))
+  }
+
+  /// Whether a document is of a query's collection or group.
+  func isPlaced(_ document: DocumentPath, in query: TrackedQuery) -> Bool {
+    DocumentKey.encode(document).starts(with: PathKey.encode(query.path, order))
+      && query.mayMatch(document)
   }
 
   /// The documents that a query matches, in their order.
   func matches(_ id: QueryID) throws(StoreError) -> [DocumentPath] {
-    var paths: [DocumentPath] = []
+    try matchRows(id).map(\.path).sorted()
+  }
+
+  /// The rows of the documents that a query matches.
+  func matchRows(_ id: QueryID) throws(StoreError) -> [(row: Bytes, path: DocumentPath)] {
+    var rows: [(row: Bytes, path: DocumentPath)] = []
     for (row, value) in try view.entries(Spaces.queryKeys, prefix: key(id)) {
       guard let payload = Record.open(Spaces.queryKeys, row, value),
         let text = String(validating: payload, as: UTF8.self), let path = try? DocumentPath(text)
       else { throw Damage.error(Spaces.queryKeys, row) }
-      paths.append(path)
+      rows.append((row, path))
     }
-    return paths.sorted()
+    return rows
   }
 }
 
