@@ -16,8 +16,8 @@ import Testing
   }
 
   /// Listeners of the queries, by their places, that hear of each change.
-  private static func listens(_ queries: [DocumentQuery]) -> DocumentListens {
-    var listens = DocumentListens(F.database)
+  private static func listens(_ queries: [DocumentQuery]) -> ListenMachine {
+    var listens = ListenMachine(F.database)
     for (id, query) in queries.enumerated() {
       _ = listens.listen(
         ListenerID(id), query, ListenOptions(includesMetadataChanges: true, source: .cache),
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `ask once more of a document in limbo when its refusal could not be stored`() throws {
-    var listens = DocumentListens(F.database)
+    var listens = ListenMachine(F.database)
     let query = try Self.query("c")
     _ = listens.listen(
       1, query, ListenOptions(), stored: StoredQuery(documents: [F.document("a")]))
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func `do not know whether the server can be reached once nobody listens`() throws {
-    var listens = DocumentListens(F.database)
+    var listens = ListenMachine(F.database)
     func listen(_ id: ListenerID) throws -> [SyncAction] {
       listens.listen(id, try Self.query("c"), ListenOptions(), stored: StoredQuery())
     }
@@ -104,7 +104,7 @@ import Testing
   }
 
   @Test func `tell each listener of an empty query at once that the server told before`() throws {
-    var listens = DocumentListens(F.database)
+    var listens = ListenMachine(F.database)
     let query = try Self.query("c")
     for id: ListenerID in [1, 2] {
       let actions = listens.listen(
@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test func `keep what changes while a limit waits to be filled again`() throws {
-    var listens = DocumentListens(F.database)
+    var listens = ListenMachine(F.database)
     let query = try F.query(first: 2)
     let documents = [F.document("a", 1), F.document("b", 2)]
     _ = listens.listen(
@@ -139,7 +139,7 @@ import Testing
   @Test func `are not current by what came before the network was left and is read behind that`()
     throws
   {
-    var listens = DocumentListens(F.database)
+    var listens = ListenMachine(F.database)
     let query = try F.query(first: 2)
     let all = [F.document("a", 1), F.document("b", 2), F.document("c", 3)]
     _ = listens.listen(

@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func `holds the limbo as it is while a target is asked for anew`() throws {
-    var view = QueryView(try F.query(), syncedKeys: F.paths("c/a"))
+    var view = QueryView(try F.query(), matchedPaths: F.paths("c/a"))
     view.take(F.document("a"), target: TargetChange(isCurrent: true))
     let reset = view.take(
       target: TargetChange(isCurrent: false, removed: F.paths("c/a")), isPendingReset: true)
@@ -156,7 +156,7 @@ import Testing
     for document in documents { oneByOne.take(document) }
     #expect(first.ids == oneByOne.snapshot.ids && first.ids.count == min(limit ?? 294, 294))
     #expect(first.told == first.ids.map { "added \($0)" } && first.oldDocuments.isEmpty)
-    #expect(first.mutatedKeys == oneByOne.mutatedKeys && first.hasPendingWrites)
+    #expect(first.pendingPaths == oneByOne.pendingPaths && first.hasPendingWrites)
     for document in [F.document("7", 900), F.document("x", 150), F.document("77", -1)] {
       #expect(atOnce.take(document).snapshot?.told == oneByOne.take(document).snapshot?.told)
     }

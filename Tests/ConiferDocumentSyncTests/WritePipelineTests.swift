@@ -176,7 +176,7 @@ import Testing
 
 @Suite struct `Who waits for pending writes` {
   @Test func `waits for those of the time of the call, however they end`() {
-    var pending = PendingWrites()
+    var pending = PendingWriteWaiters()
     #expect(pending.wait(1, until: nil) == true)
     #expect(pending.wait(2, until: 5) == false)
     #expect(pending.wait(3, until: 6) == false)
@@ -187,7 +187,7 @@ import Testing
   }
 
   @Test func `fails when the user changes`() {
-    var pending = PendingWrites()
+    var pending = PendingWriteWaiters()
     #expect(pending.wait(2, until: 5) == false)
     #expect(pending.wait(3, until: 6) == false)
     #expect(pending.userChanged() == [2, 3])

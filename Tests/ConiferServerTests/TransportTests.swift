@@ -127,7 +127,7 @@ import Testing
     pump.run()
     #expect(client.told() == [lost])
     #expect(data["a" as Key] == 1)
-    // The next connection is not concerned.
+    // The next connection is not affected.
     let again = Client(client.transport)
     again.send(1, .put("a", 3, hash: nil))
     pump.run()

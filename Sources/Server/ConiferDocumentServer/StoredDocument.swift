@@ -16,21 +16,21 @@ public struct StoredDocument: Sendable, Hashable {
     guard let fields = stored.fields else { return nil }
     path = stored.path
     self.fields = fields
-    createTime = stored.createTime
+    createTime = stored.creationTime
     updateTime = stored.version
   }
 }
 
-// An authority is told its documents by nobody, so the time at which a cache was told one says here when it was
-// made: the store has no other place for it.
+// A server reads its documents from no other server, so it does not need `readTime`. It keeps the
+// creation time there.
 extension Document {
   /// A document as the server stores it.
   init(_ path: DocumentPath, _ fields: MapValue, made: Timestamp, changed: Timestamp) {
     self.init(path, .found(fields), version: changed, readTime: made)
   }
 
-  /// When a stored document was made.
-  var createTime: Timestamp { readTime }
+  /// When a stored document was made. The name differs from `createTime`, which the server leaves out.
+  var creationTime: Timestamp { readTime }
 
   /// The stored document as clients are told it at a moment.
   func told(at moment: Timestamp) -> Document {

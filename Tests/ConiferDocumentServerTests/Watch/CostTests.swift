@@ -7,7 +7,7 @@ import Testing
 /// What a change costs.
 @Suite struct CostTests {
   @Test("A change is looked at for the targets that it can concern, not for all")
-  func concerned() async throws {
+  func affected() async throws {
     let asked = Mutex<[DocumentPath]>([])
     let access = DocumentAccess(allows: { _, request in
       if case .get(let path, _) = request { asked.withLock { $0.append(path) } }

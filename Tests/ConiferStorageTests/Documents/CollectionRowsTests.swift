@@ -184,7 +184,7 @@ import Testing
     let snapshot = try leaves.openSnapshot()
     var listing = CollectionListing(tree)
     while !listing.isDone { _ = try listing.step(snapshot) }
-    #expect(listing.isInPart)
+    #expect(listing.isIncomplete)
     snapshot.close()
     let second = try IndexTests.open(store)
     // Housekeeping refuses the run; mending goes on all the same.

@@ -292,8 +292,8 @@ import Testing
       }
     }
     // Nobody needs this one.
-    let rows = ChangeRows(view: try world.store.view(), tree: world.tree)
-    let source = try #require(ChangeRows.source(.group("c")))
+    let rows = ChangeLogRows(view: try world.store.view(), tree: world.tree)
+    let source = try #require(ChangeLogRows.source(.group("c")))
     let key = rows.changeKey(Samples.path("c/new"), source, Self.time(101))
     var batch = Batch()
     batch.put(Spaces.changes, key, Record.seal(Spaces.changes, key, []))
@@ -303,20 +303,23 @@ import Testing
   }
 
   @Test func `The bytes of rows are those of format 1`() throws {
-    let rows = ChangeRows(view: try MemoryStore().view(), tree: TreeID(rawValue: 2))
-    let source = try #require(ChangeRows.source(.collection(Samples.collection("a"))))
+    let rows = ChangeLogRows(view: try MemoryStore().view(), tree: TreeID(rawValue: 2))
+    let source = try #require(ChangeLogRows.source(.collection(Samples.collection("a"))))
     #expect(source == [1] + StoreKey.number(XXHash64.hash(Bytes("a".utf8))))
-    #expect(ChangeRows.source(.group("a")) == [2] + StoreKey.number(XXHash64.hash(Bytes("a".utf8))))
+    #expect(
+      ChangeLogRows.source(.group("a")) == [2] + StoreKey.number(XXHash64.hash(Bytes("a".utf8))))
     let time = try Timestamp(seconds: -1, nanoseconds: 258)
     let bytes: Bytes = [0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0, 0, 1, 2]
     let prefix: Bytes = [0, 0, 0, 2]
-    #expect(rows.newestKey == prefix + [0] && ChangeRows.payload(newest: time) == bytes)
+    #expect(rows.newestKey == prefix + [0] && ChangeLogRows.payload(newest: time) == bytes)
     let id = QueryID(rawValue: 7)
     #expect(rows.versionKey(id) == prefix + [1, 0, 0, 0, 0, 0, 0, 0, 7])
     #expect(
-      ChangeRows.payload(MatchesVersion(.group("a"), at: time)) == [2, 1, 0x61] + bytes)
+      ChangeLogRows.payload(MatchesVersion(.group("a"), at: time)) == [2, 1, 0x61] + bytes)
     #expect(
-      rows.placeKey(id, source, time) == prefix + [2] + source + bytes + [0, 0, 0, 0, 0, 0, 0, 7])
+      rows.sourceVersionKey(id, source, time) == prefix + [2] + source + bytes + [
+        0, 0, 0, 0, 0, 0, 0, 7,
+      ])
     #expect(
       rows.changeKey(Samples.path("a/b"), source, time)
         == prefix + [3] + source + bytes + Bytes("a\0b\0".utf8))

@@ -38,7 +38,7 @@ struct StoredDocuments: DocumentSource {
       batch.put(Spaces.indexes, key, Record.seal(Spaces.indexes, key, payload))
     }
     _ = try store.apply(batch, .relaxed)
-    return try DocumentRun(target, store.view(), rows, self, isLeftOut: isLeftOut).find()
+    return try DocumentExecutor(target, store.view(), rows, self, isLeftOut: isLeftOut).find()
   }
 
   func documents(_ paths: [DocumentPath]) throws(StoreError) -> [Document?] {

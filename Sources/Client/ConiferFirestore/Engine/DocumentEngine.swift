@@ -5,8 +5,8 @@ package import ConiferStorage
 
 /// What the calls of a `Firestore` ask of its engine.
 ///
-/// Each call returns at once. What it calls back runs on the callback queue of the configuration, in the
-/// order in which it happened; nothing is called back after `terminate` has begun, but what waits for that.
+/// Each call returns at once. Callbacks run on the callback queue of the configuration, in the
+/// order of what happened. After `terminate` has begun, only its own callback is called.
 package protocol DocumentEngine: AnyObject, Sendable {
   // MARK: Reading
 

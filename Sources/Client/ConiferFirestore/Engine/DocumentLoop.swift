@@ -115,7 +115,7 @@ final class DocumentLoop: StepHandler {
   func drain() {
     queueWrites()
     endStep()
-    listening.targets.storeWholeness()
+    listening.targets.storeCompleteness()
     guard user.questionCount == 0, !sending.isKeeping else { return }
     for told in settling.take() { outbox.addCall { [steps = settling.steps] in told(steps) } }
     outbox.callApp()

@@ -33,7 +33,7 @@ public struct DocumentChange: Sendable, Hashable {
       case .modified, .metadata: .modified
       }
     document = QueryDocumentSnapshot(
-      firestore, change.document, mutatedKeys: event.snapshot.mutatedKeys,
+      firestore, change.document, pendingPaths: event.snapshot.pendingPaths,
       isFromCache: event.snapshot.isFromCache, event.knowledge)
     oldIndex = UInt(change.oldIndex ?? NSNotFound)
     newIndex = UInt(change.newIndex ?? NSNotFound)

@@ -25,7 +25,7 @@ extension DocumentSnapshot {
     self.init(
       reference.firestore, document,
       SnapshotMetadata(
-        hasPendingWrites: document.fields != nil && snapshot.mutatedKeys.contains(path),
+        hasPendingWrites: document.fields != nil && snapshot.pendingPaths.contains(path),
         isFromCache: snapshot.isFromCache,
         wasEverComplete: isKnown || document.readTime != .zero,
         serverTime: max(document.readTime, knowledge.readTime)))
@@ -41,13 +41,13 @@ extension DocumentSnapshot {
 extension QueryDocumentSnapshot {
   /// One of those of an event of a listener; of the event there is no more than what they need, as there may be many.
   convenience init(
-    _ firestore: Firestore, _ document: Document, mutatedKeys: Set<DocumentPath>,
+    _ firestore: Firestore, _ document: Document, pendingPaths: Set<DocumentPath>,
     isFromCache: Bool, _ knowledge: QueryKnowledge
   ) {
     self.init(
       firestore, document,
       SnapshotMetadata(
-        hasPendingWrites: !mutatedKeys.isEmpty && mutatedKeys.contains(document.path),
+        hasPendingWrites: !pendingPaths.isEmpty && pendingPaths.contains(document.path),
         isFromCache: isFromCache, wasEverComplete: document.readTime != .zero,
         serverTime: isFromCache ? document.readTime : max(document.readTime, knowledge.readTime)))
   }

@@ -31,10 +31,11 @@ public final class QuerySnapshot: Sendable {
   public var documents: [QueryDocumentSnapshot] {
     made.withLock { made in
       if let made { return made }
-      let (firestore, keys) = (query.firestore, event.snapshot.mutatedKeys)
+      let (firestore, keys) = (query.firestore, event.snapshot.pendingPaths)
       let (isFromCache, knowledge) = (event.snapshot.isFromCache, event.knowledge)
       let documents = event.snapshot.documents.map {
-        QueryDocumentSnapshot(firestore, $0, mutatedKeys: keys, isFromCache: isFromCache, knowledge)
+        QueryDocumentSnapshot(
+          firestore, $0, pendingPaths: keys, isFromCache: isFromCache, knowledge)
       }
       made = documents
       return documents

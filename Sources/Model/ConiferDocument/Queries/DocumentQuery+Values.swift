@@ -28,7 +28,7 @@ extension DocumentQuery {
       }
     }
     guard filter.field.isDocumentID else {
-      try checkIsSettled(filter.value, "The filter on '\(filter.field)'")
+      try checkNoPendingTimestamp(filter.value, "The filter on '\(filter.field)'")
       return filter
     }
     if filter.operator.searchesArray {
@@ -54,7 +54,7 @@ extension DocumentQuery {
     }
     var checked: [DocumentValue] = []
     for (order, value) in zip(explicitOrders, values) {
-      try checkIsSettled(value, "A start or an end at '\(order.field)'")
+      try checkNoPendingTimestamp(value, "A start or an end at '\(order.field)'")
       checked.append(order.field.isDocumentID ? try reference(value) : value)
     }
     return checked
@@ -80,14 +80,15 @@ extension DocumentQuery {
           "The query cannot start or end at \(document.path), which has no field "
             + "'\(order.field)'. Use a document that has all fields of the order.")
       }
-      try checkIsSettled(value, "The document \(document.path) at '\(order.field)'")
+      try checkNoPendingTimestamp(value, "The document \(document.path) at '\(order.field)'")
       values.append(value)
     }
     return values
   }
 
   /// Checks that a value holds no server timestamp that the server has yet to say.
-  private func checkIsSettled(_ value: DocumentValue, _ what: String) throws(DocumentError) {
+  private func checkNoPendingTimestamp(_ value: DocumentValue, _ what: String) throws(DocumentError)
+  {
     guard value != value.resolved(.none) else { return }
     throw DocumentError(
       .invalidQuery,

@@ -1,7 +1,7 @@
 import ConiferDocument
 import ConiferWire
 
-/// What a commit does to the documents, once it is found that it may.
+/// The effect of a commit that has passed all checks.
 struct StagedCommit: Sendable {
   let result: CommitResult
   /// Each document that changes, before and after, in the order of their first writes.

@@ -22,7 +22,7 @@ extension Mutation {
       return fields.setting(transform.field, to: value)
     }
     if document.fields == fields { return (document, results) }
-    let made = document.fields == nil ? time : document.createTime
+    let made = document.fields == nil ? time : document.creationTime
     return (Document(path, fields, made: made, changed: time), results)
   }
 

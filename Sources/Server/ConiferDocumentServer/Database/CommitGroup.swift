@@ -5,7 +5,7 @@ import ConiferWire
 struct CommitGroup: Sendable {
   private var staging: CommitStaging
   private(set) var head: DatabaseHead
-  private(set) var writes: WriteMemory
+  private(set) var writes: DeduplicationLog
   private(set) var changes: [DocumentChange] = []
   private var records: [UInt64: MapValue] = [:]
   /// The streams of writes that take part; those whose batches are refused leave.
@@ -51,17 +51,17 @@ struct CommitGroup: Sendable {
     }
     writes.acknowledge(name, through: token.answered)
     let last = writes.streams[name]?.last ?? 0
-    guard last - max(token.answered, start) < WriteMemory.mostUnanswered else {
+    guard last - max(token.answered, start) < DeduplicationLog.mostUnanswered else {
       throw StatusError(
         .resourceExhausted,
-        "\(WriteMemory.mostUnanswered) batches were made whose answers the client has not said to have. "
+        "\(DeduplicationLog.mostUnanswered) batches were made whose answers the client has not said to have. "
           + "Read them, and send the newest token.")
     }
     return name
   }
 
   /// The batch that was made before the client sent it again.
-  mutating func takeKnown(_ digest: [UInt8], of id: StreamID) -> WriteMemory.Batch? {
+  mutating func takeKnown(_ digest: [UInt8], of id: StreamID) -> DeduplicationLog.Batch? {
     guard case .greeted(let name, var batches, let start) = streams[id],
       let place = batches.firstIndex(where: { $0.digest == digest })
     else { return nil }
@@ -105,7 +105,7 @@ struct CommitGroup: Sendable {
 }
 
 extension Timestamp {
-  /// A time that is later than this one, and now when that is.
+  /// The current time, or one microsecond after this time if that is later.
   func next(after now: Timestamp) -> Timestamp {
     let later =
       nanoseconds < 999_999_000

@@ -59,14 +59,14 @@ extension DatabaseHost {
     }
     for (id, state) in group.streams { writing[id]?.state = state }
     answers.forEach(answer)
-    nudge()
+    markHeartbeatsDue()
   }
 
   private func commit(
     _ edits: DatabaseStore.Edits, to store: DatabaseStore
   ) async throws(StoreError) {
     do throws(StoreError) { try await store.commit(edits) } catch {
-      // Of a store that failed otherwise nobody knows whether it has the commit: it must not be made again.
+      // After any other error the store may have the commit, so it must not be made again.
       if ![.tooLarge, .full, .invalid, .damaged].contains(error.code) { doubt() }
       throw error
     }
@@ -99,7 +99,7 @@ extension DatabaseHost {
       return .made(commit.committer, result, number: 0)
     }
     let name = try group.acknowledge(token, of: id)
-    let digest = WriteMemory.digest(of: commit.writes)
+    let digest = DeduplicationLog.digest(of: commit.writes)
     if let made = group.takeKnown(digest, of: id) {
       return .made(commit.committer, made.result, number: made.number)
     }

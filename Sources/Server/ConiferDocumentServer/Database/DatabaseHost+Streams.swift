@@ -16,7 +16,7 @@ extension DatabaseHost {
       let next = contents?.history.next ?? 0
       listening[id] = ListeningStream(caller, told: next, deliver)
       deliver([.opened])
-      expireLater(caller)
+      scheduleExpiry(caller)
     } catch { deliver([.closed(error)]) }
   }
 
@@ -45,25 +45,26 @@ extension DatabaseHost {
 
   /// A change was stored: the streams that it may concern are to be told.
   func note(_ change: DocumentChange) {
-    index.forEach(concernedBy: change.path) { id in
+    index.forEach(affectedBy: change.path) { id in
       listening[id]?.fallBehind(change.number)
       due.insert(id)
     }
   }
 
-  /// Sees to it that streams that no change concerns learn the time, before the history no longer knows where they are.
-  func nudge() {
+  /// Marks all streams as due after each quarter of the history's length. A stream without changes
+  /// then gets a new token before the history drops its position.
+  func markHeartbeatsDue() {
     let part = (contents?.history.next ?? 0) / patience
-    guard part != lastNudge else { return }
-    lastNudge = part
+    guard part != lastHeartbeat else { return }
+    lastHeartbeat = part
     due.formUnion(listening.keys)
   }
 
-  /// After how many changes a stream is told the time that nothing else is told.
+  /// After how many changes a stream that was sent nothing else gets a new token.
   private var patience: Int64 { max(1, Int64(configuration.history.changes / 4)) }
 
-  /// Tells the streams that there is something to tell and that can take it.
-  func tellDue() async {
+  /// Sends a moment to each stream that is due and can take one.
+  func sendDueMoments() async {
     guard !due.isEmpty else { return }
     let streams = due.sorted()
     due = []
@@ -100,7 +101,7 @@ extension DatabaseHost {
     let context = MomentContext(
       database: database, access: access, history: contents.history,
       token: ResumeToken(instance: contents.head.instance, time: contents.head.time))
-    var maker = try MomentMaker(stream, context)
+    var maker = try MomentBuilder(stream, context)
     let reads = maker.reads
     let answers: [TargetID: [Document]]
     do throws(StoreError) {
@@ -143,7 +144,7 @@ extension DatabaseHost {
       _ = try await store()
       writing[id] = WritingStream(caller, deliver)
       deliver(.opened)
-      expireLater(caller)
+      scheduleExpiry(caller)
     } catch { deliver(.closed(error)) }
   }
 
@@ -195,7 +196,8 @@ extension DatabaseHost {
     return WriteToken(stream: name, answered: 0)
   }
 
-  /// What is still on its way on a stream that broke must not be made beside what comes again.
+  /// Ends other streams with the same name, so that writes that are still on their way there are
+  /// not made in addition to those that the client sends again.
   private func endOthers(of name: UInt64) {
     for (id, stream) in writing where stream.name == name {
       writing[id] = nil
@@ -217,13 +219,13 @@ extension DatabaseHost {
   }
 
   /// Looks at the streams again when a caller's token expires.
-  private func expireLater(_ caller: Caller) {
+  private func scheduleExpiry(_ caller: Caller) {
     guard let expires = caller.user?.expires else { return }
     if timer == nil || timer.map({ expires < $0.expires }) == true { look(at: expires) }
   }
 
   /// Looks at the streams again when the next of their tokens expires.
-  func expireNext() {
+  func scheduleNextExpiry() {
     timer?.task.cancel()
     timer = nil
     let callers = listening.values.map(\.caller) + writing.values.map(\.caller)

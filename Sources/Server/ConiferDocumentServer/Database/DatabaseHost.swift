@@ -30,8 +30,9 @@ actor DatabaseHost {
   var index = TargetIndex<StreamID>()
   /// The streams that there may be something to tell.
   var due: Set<StreamID> = []
-  /// The part of the history, of a quarter of its length, in which all streams were last looked at.
-  var lastNudge: Int64 = 0
+  /// The number of the quarter of the history's length for which all streams were last marked as
+  /// due.
+  var lastHeartbeat: Int64 = 0
   var writing: [StreamID: WritingStream] = [:]
   /// Looks at the streams when the next token expires.
   var timer: (expires: Timestamp, task: Task<Void, Never>)?
@@ -81,7 +82,7 @@ actor DatabaseHost {
       }
       await make(&commits)
       await handle(request)
-      await tellDue()
+      await sendDueMoments()
     }
     await make(&commits)
   }
@@ -90,7 +91,7 @@ actor DatabaseHost {
     guard !commits.isEmpty else { return }
     await make(commits)
     commits = []
-    await tellDue()
+    await sendDueMoments()
   }
 
   private func pendingCommit(_ request: DatabaseRequest) -> PendingCommit? {
@@ -123,7 +124,7 @@ actor DatabaseHost {
     case .tick:
       let now = configuration.clock()
       end(Caller.expired) { $0.isExpired(at: now) }
-      expireNext()
+      scheduleNextExpiry()
     case .settle(let done): done()
     case .shutDown(let error, let done):
       shut = error
@@ -171,8 +172,8 @@ actor DatabaseHost {
   /// Whether what is known of the database is what the store has.
   var isCertain: Bool { opened != nil }
 
-  /// The store failed, and may have the commit all the same: what is known of the database is read anew before anything
-  /// else is done.
+  /// The store failed, and may nevertheless have the commit. The contents are read again before
+  /// anything else is done.
   func doubt() {
     opened = nil
     due.formUnion(listening.keys)

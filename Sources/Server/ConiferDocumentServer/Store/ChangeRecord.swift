@@ -34,7 +34,7 @@ struct ChangeRecord {
     var fields: MapValue = ["time": .timestamp(time), "path": .string("\(before.path)")]
     if let values = before.fields {
       fields["before"] = .map(values)
-      fields["made"] = .timestamp(before.createTime)
+      fields["made"] = .timestamp(before.creationTime)
       fields["changed"] = .timestamp(before.version)
     }
     return Document(path, .found(fields))

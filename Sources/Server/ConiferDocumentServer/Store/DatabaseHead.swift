@@ -2,7 +2,7 @@ import ConiferDocument
 
 /// What a database's server knows beside the documents, as of its last commit.
 struct DatabaseHead: Sendable, Hashable {
-  /// Which making of the database it is, so that tokens of another one are not taken for its own.
+  /// A random number for this instance of the database: tokens of another instance are refused.
   let instance: UInt64
   /// When the last commit was made.
   var time: Timestamp

@@ -19,7 +19,7 @@ struct DatabaseStore: Sendable {
   struct Contents: Sendable {
     var head: DatabaseHead
     var history: ChangeHistory
-    var writes: WriteMemory
+    var writes: DeduplicationLog
     /// The numbers of changes that the limits let go, and that the store still has.
     var forgotten: [Int64] = []
   }
@@ -42,7 +42,7 @@ struct DatabaseStore: Sendable {
       .documents(store.memory, [.put(head.document(at: store.headPath))])
     ])
     let contents = Contents(
-      head: head, history: ChangeHistory(limits, floor: now, next: 0), writes: WriteMemory())
+      head: head, history: ChangeHistory(limits, floor: now, next: 0), writes: DeduplicationLog())
     return (store, contents)
   }
 
@@ -99,7 +99,7 @@ struct DatabaseStore: Sendable {
     try backend.readDocuments { (view) throws(StoreError) -> Contents? in
       guard let head = DatabaseHead(try view.document(memory, headPath)) else { return nil }
       let (history, forgotten) = try history(view, head, limits)
-      var writes = WriteMemory()
+      var writes = DeduplicationLog()
       try forEach(view, streams) { writes.load($0) }
       return Contents(head: head, history: history, writes: writes, forgotten: forgotten)
     }
@@ -173,7 +173,9 @@ struct DatabaseStore: Sendable {
       remembered.append(.forget(path))
     }
     for (id, record) in edits.streams {
-      guard let path = DocumentPath(in: streams, id: WriteMemory.name(of: id)) else { continue }
+      guard let path = DocumentPath(in: streams, id: DeduplicationLog.name(of: id)) else {
+        continue
+      }
       remembered.append(record.map { .put(Document(path, .found($0))) } ?? .forget(path))
     }
     try await backend.commit([.documents(documents, puts), .documents(memory, remembered)])

@@ -44,7 +44,7 @@ struct ListenedTarget: Sendable {
   /// Whether a document of the source is in it, the limit aside.
   func contains(_ document: Document) -> Bool { target.matchesInSource(document) }
 
-  /// Whether a document of the target's source, be it from before or after a change.
+  /// Whether a document is in the target's source, whether it matches or not.
   func concerns(_ path: DocumentPath) -> Bool { target.source.contains(path) }
 
   /// Whether a change may show another window.

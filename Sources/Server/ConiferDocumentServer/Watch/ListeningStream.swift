@@ -4,8 +4,8 @@ import ConiferWire
 
 /// A stream of listens, as the server sees it.
 ///
-/// Nothing is queued for a client that reads slowly: the stream remembers from which change on it was not told, and one
-/// moment later tells it all, as the documents are then.
+/// Nothing is queued for a client that reads slowly. The stream remembers the first change that it
+/// was not sent, and a later moment sends the net effect.
 struct ListeningStream: Sendable {
   /// What the client asks for.
   enum Input: Sendable {
@@ -34,7 +34,7 @@ struct ListeningStream: Sendable {
   var inputs: [Input] = []
   /// Whether all targets are to be checked against other rules.
   var isAccessNew = false
-  /// The number of the first change that concerns the stream and that it was not told; nil when there is none.
+  /// The number of the first change that the stream must still be sent; nil when there is none.
   private(set) var behind: Int64?
   /// The number of the first change after the last moment.
   private(set) var told: Int64

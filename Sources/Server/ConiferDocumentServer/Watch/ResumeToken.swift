@@ -2,7 +2,7 @@ import ConiferDocument
 
 /// Up to when a client was told everything of its targets.
 struct ResumeToken: Sendable, Hashable {
-  /// Which making of the database told it.
+  /// The instance of the database that issued the token.
   let instance: UInt64
   /// Up to when.
   let time: Timestamp

@@ -17,7 +17,7 @@ struct TargetIndex<Value: Hashable & Sendable>: Sendable {
   }
 
   /// Visits the values that a document may concern; one that cares for several of its sources comes as often.
-  func forEach(concernedBy path: DocumentPath, _ visit: (Value) -> Void) {
+  func forEach(affectedBy path: DocumentPath, _ visit: (Value) -> Void) {
     let collection = path.collection
     for source: DocumentQuery.Source in [
       .document(path), .collection(collection), .group(collection.id),

@@ -7,7 +7,7 @@ struct WritingStream: Sendable {
     case opened
     /// It sends batches, under a name that outlasts the stream. Batches that were made before and whose answers the
     /// client does not have are recognised when they come again. `start` is the number of the last batch before it.
-    case greeted(UInt64, known: [WriteMemory.Batch], start: Int64)
+    case greeted(UInt64, known: [DeduplicationLog.Batch], start: Int64)
   }
 
   let caller: Caller

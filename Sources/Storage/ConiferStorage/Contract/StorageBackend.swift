@@ -84,8 +84,7 @@ public protocol StorageBackend: AnyObject, Sendable {
   @discardableResult
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool
 
-  /// Has somebody told each time that a report of damage is stored, also when eviction or mending met the damage; by
-  /// default nobody is, and reports are found with the next read.
+  /// Calls a closure each time that a report of damage is stored, also when eviction or mending met the damage.
   ///
   /// - Parameter told: called on any thread within the backend's work: it returns at once and does not call the backend.
   ///   It replaces the one before; nil for nobody.
@@ -134,9 +133,6 @@ extension StorageBackend {
     }
     return try answer.wait { $0 }.get()
   }
-
-  /// Tells nobody.
-  public func observeIncidents(_ told: (@Sendable () -> Void)?) {}
 
   /// Reads the node in a view.
   ///

@@ -44,7 +44,7 @@ struct ListenedSources: Sendable {
 
   /// Gives the views whose queries look where documents are, each with the document.
   func forEach(
-    concernedBy changed: [Document], _ body: (ViewNumber, Document) -> Void
+    affectedBy changed: [Document], _ body: (ViewNumber, Document) -> Void
   ) {
     // Documents that follow one another are mostly of one collection, which is looked up once.
     var last: CollectionPath?

@@ -7,15 +7,15 @@ package typealias ListenerID = UInt64
 /// The number of a view; later ones are greater.
 package typealias ViewNumber = TargetID
 
-/// What a store has of a query when a listen begins.
+/// What the store holds for a query when a listen begins.
 package struct StoredQuery: Sendable {
   /// The documents that match, with the writes that wait.
   package let documents: [Document]
   /// The documents that the server said match.
   package let matched: Set<DocumentPath>
-  /// Where the server goes on; empty when it never told the query.
+  /// The token from which the server resumes; empty if it never answered the query.
   package let resumeToken: [UInt8]
-  /// As of when the store has what the server said.
+  /// The server time as of which the store has the query's data.
   package let version: Timestamp
 
   /// What a store has.

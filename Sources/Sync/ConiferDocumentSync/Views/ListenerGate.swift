@@ -1,4 +1,4 @@
-/// How a listener wants to be told.
+/// How a listener wants to be notified.
 package struct ListenOptions: Sendable, Hashable {
   /// Where a listener's documents come from.
   package enum Source: Sendable, Hashable {
@@ -8,7 +8,8 @@ package struct ListenOptions: Sendable, Hashable {
     case cache
   }
 
-  /// Whether events come that only tell where documents come from and whether writes wait.
+  /// Whether the listener also gets events that change only metadata: the source of the documents,
+  /// or whether writes wait.
   package var includesMetadataChanges: Bool
   /// Whether the first event waits for the server, unless that cannot be reached.
   package var waitsForSyncWhenOnline: Bool
@@ -26,10 +27,10 @@ package struct ListenOptions: Sendable, Hashable {
   }
 }
 
-/// Which snapshots of a view one listener is told.
+/// Decides which snapshots of a view one listener receives.
 package struct ListenerGate: Sendable {
   private enum State: Sendable {
-    /// Nothing was told yet: the newest snapshot waits, once there is one.
+    /// The listener has received nothing yet; the newest snapshot, if there is one, waits here.
     case closed(ViewSnapshot?)
     /// The first event was told; the newest snapshot had pending writes or not.
     case open(hadPendingWrites: Bool)

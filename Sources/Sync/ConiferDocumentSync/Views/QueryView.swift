@@ -5,7 +5,7 @@ package import ConiferDocument
 /// A change of documents takes two steps: `changes` computes it, `apply` takes it in. Between them the caller
 /// reads the query anew when a limit needs a refill.
 package struct QueryView: Sendable {
-  /// What apps are told of where documents come from.
+  /// Whether the documents of the last snapshot are known to be the server's.
   private enum SyncState: Sendable {
     /// There was no snapshot yet.
     case none
@@ -22,16 +22,16 @@ package struct QueryView: Sendable {
   /// The documents, in the query's order.
   package private(set) var documents: DocumentSet
   /// The documents with pending writes.
-  private(set) var mutatedKeys: Set<DocumentPath> = []
+  private(set) var pendingPaths: Set<DocumentPath> = []
   /// The documents that the server says match.
-  package private(set) var syncedKeys: Set<DocumentPath>
-  /// The documents here that the server does not say match, and that no write here explains.
-  private var unconfirmedKeys: Set<DocumentPath> = []
-  /// Those of them that the server is to be asked for, as of when the view was last current.
-  package private(set) var limboKeys: Set<DocumentPath> = []
+  package private(set) var matchedPaths: Set<DocumentPath>
+  /// Documents of the view that the server has not confirmed and that have no pending write.
+  private var unconfirmedPaths: Set<DocumentPath> = []
+  /// The unconfirmed documents when the view was last current. The server is asked for each.
+  package private(set) var limboPaths: Set<DocumentPath> = []
   /// Whether the server has sent all that it had when it was asked.
   private var isCurrent = false
-  /// Whether the server has ever told the query's documents, in an earlier run maybe.
+  /// Whether the server has ever sent the query's documents, perhaps in an earlier run.
   private var hasToken = false
   private var syncState = SyncState.none
 
@@ -39,10 +39,10 @@ package struct QueryView: Sendable {
   ///
   /// - Parameters:
   ///   - query: the query.
-  ///   - syncedKeys: the documents that the server has said match, as stored.
-  package init(_ query: DocumentQuery, syncedKeys: Set<DocumentPath> = []) {
+  ///   - matchedPaths: the documents that the server has said match, as stored.
+  package init(_ query: DocumentQuery, matchedPaths: Set<DocumentPath> = []) {
     self.query = query
-    self.syncedKeys = syncedKeys
+    self.matchedPaths = matchedPaths
     target = query.target
     order = query.documentOrder(by: target)
     documents = DocumentSet(order, isByPath: query.isOrderedByPath(by: target))
@@ -69,7 +69,7 @@ package struct QueryView: Sendable {
   ) -> Update {
     let oldDocuments = documents
     documents = changes.documents
-    mutatedKeys = changes.mutatedKeys
+    pendingPaths = changes.pendingPaths
     // First what the server says: most of what comes into a view is confirmed by it.
     if let change { take(change) }
     if let change, !change.resumeToken.isEmpty { hasToken = true }
@@ -77,13 +77,13 @@ package struct QueryView: Sendable {
 
     var intoLimbo: Set<DocumentPath> = []
     var outOfLimbo: Set<DocumentPath> = []
-    // Only the whole answer of the server tells what is not in it.
+    // Only a complete answer of the server shows that a document does not match.
     if isCurrent && !isPendingReset {
-      intoLimbo = unconfirmedKeys.subtracting(limboKeys)
-      outOfLimbo = limboKeys.subtracting(unconfirmedKeys)
-      limboKeys = unconfirmedKeys
+      intoLimbo = unconfirmedPaths.subtracting(limboPaths)
+      outOfLimbo = limboPaths.subtracting(unconfirmedPaths)
+      limboPaths = unconfirmedPaths
     }
-    let isSynced = isCurrent && limboKeys.isEmpty && !isPendingReset
+    let isSynced = isCurrent && limboPaths.isEmpty && !isPendingReset
     let newState = isSynced ? SyncState.synced : .local
     let stateChanged = newState != syncState
     syncState = newState
@@ -92,7 +92,7 @@ package struct QueryView: Sendable {
     if stateChanged || !changes.changes.isEmpty {
       snapshot = ViewSnapshot(
         query: query, documents: documents, oldDocuments: oldDocuments,
-        changes: changes.changes.sorted(by: order), mutatedKeys: mutatedKeys,
+        changes: changes.changes.sorted(by: order), pendingPaths: pendingPaths,
         isFromCache: !isSynced, syncStateChanged: stateChanged, excludesMetadataChanges: false,
         hasCachedResults: change.map { !$0.resumeToken.isEmpty } ?? false)
     }
@@ -103,7 +103,7 @@ package struct QueryView: Sendable {
   package mutating func goOffline() -> Update {
     guard isCurrent else { return Update(snapshot: nil, intoLimbo: [], outOfLimbo: []) }
     isCurrent = false
-    return apply(ViewChanges(documents, mutatedKeys: mutatedKeys))
+    return apply(ViewChanges(documents, pendingPaths: pendingPaths))
   }
 
   /// Whether the last snapshot was the server's.
@@ -113,25 +113,25 @@ package struct QueryView: Sendable {
   package var snapshot: ViewSnapshot {
     ViewSnapshot(
       query: query, documents: documents, oldDocuments: documents, changes: [],
-      mutatedKeys: mutatedKeys, isFromCache: syncState != .synced, syncStateChanged: false,
+      pendingPaths: pendingPaths, isFromCache: syncState != .synced, syncStateChanged: false,
       excludesMetadataChanges: false, hasCachedResults: hasToken
     ).initial
   }
 
   private mutating func take(_ change: TargetChange) {
-    syncedKeys.formUnion(change.added)
-    syncedKeys.subtract(change.removed)
-    for path in change.added where !unconfirmedKeys.isEmpty { unconfirmedKeys.remove(path) }
+    matchedPaths.formUnion(change.added)
+    matchedPaths.subtract(change.removed)
+    for path in change.added where !unconfirmedPaths.isEmpty { unconfirmedPaths.remove(path) }
     for path in change.removed { confirm(path) }
     isCurrent = change.isCurrent
   }
 
-  /// Notes whether a document is here without the server's word that it matches.
+  /// Adds a document to the unconfirmed ones, or removes it from them.
   private mutating func confirm(_ path: DocumentPath) {
-    if !syncedKeys.contains(path), let document = documents[path], document.writes != .pending {
-      unconfirmedKeys.insert(path)
-    } else if !unconfirmedKeys.isEmpty {
-      unconfirmedKeys.remove(path)
+    if !matchedPaths.contains(path), let document = documents[path], document.writes != .pending {
+      unconfirmedPaths.insert(path)
+    } else if !unconfirmedPaths.isEmpty {
+      unconfirmedPaths.remove(path)
     }
   }
 }

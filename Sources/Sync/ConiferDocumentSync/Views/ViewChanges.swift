@@ -1,11 +1,11 @@
 package import ConiferDocument
 
-/// What changed documents make of a view's documents, before it is applied.
+/// The effect of changed documents on a view, which is computed but not applied yet.
 package struct ViewChanges: Sendable {
   /// The documents.
   package fileprivate(set) var documents: DocumentSet
   /// The documents with pending writes.
-  fileprivate(set) var mutatedKeys: Set<DocumentPath>
+  fileprivate(set) var pendingPaths: Set<DocumentPath>
   /// What changed.
   fileprivate(set) var changes = ChangeSet()
   /// Whether a document left a full limit, so that one that the view does not know may belong to it:
@@ -13,9 +13,9 @@ package struct ViewChanges: Sendable {
   package fileprivate(set) var needsRefill = false
 
   /// No changes yet.
-  init(_ documents: DocumentSet, mutatedKeys: Set<DocumentPath>) {
+  init(_ documents: DocumentSet, pendingPaths: Set<DocumentPath>) {
     self.documents = documents
-    self.mutatedKeys = mutatedKeys
+    self.pendingPaths = pendingPaths
   }
 }
 
@@ -29,7 +29,7 @@ extension QueryView {
     _ changed: some Sequence<Document>, after previous: ViewChanges? = nil
   ) -> ViewChanges {
     if previous == nil, let first = firstChanges(changed) { return first }
-    var result = previous ?? ViewChanges(documents, mutatedKeys: mutatedKeys)
+    var result = previous ?? ViewChanges(documents, pendingPaths: pendingPaths)
     result.needsRefill = false
     let edge = Edge(of: result.documents, query)
     for document in changed { take(document, edge, into: &result) }
@@ -37,7 +37,7 @@ extension QueryView {
     return result
   }
 
-  /// The same at once, for documents that come into a view that has none; nil when it has, or one comes twice.
+  /// A fast path for an empty view; nil when the view has documents, or one document comes twice.
   private func firstChanges(_ changed: some Sequence<Document>) -> ViewChanges? {
     guard documents.isEmpty else { return nil }
     var found = changed.filter(target.matches)
@@ -47,7 +47,7 @@ extension QueryView {
     }
     guard let documents = DocumentSet(sorted: found, like: documents) else { return nil }
     var result = ViewChanges(
-      documents, mutatedKeys: Set(found.lazy.filter { $0.writes == .pending }.map(\.path)))
+      documents, pendingPaths: Set(found.lazy.filter { $0.writes == .pending }.map(\.path)))
     result.changes = ChangeSet(first: found)
     return result
   }
@@ -58,30 +58,31 @@ extension QueryView {
     let isMutated =
       document.writes == .pending
       // An accepted write counts as pending until the server sends it back, when the view saw it pending.
-      || document.writes == .committed && mutatedKeys.contains(path)
+      || document.writes == .committed && pendingPaths.contains(path)
     guard target.matches(document) else {
       guard let old else { return }
       result.changes.track(DocumentChange(.removed, old))
       result.documents.remove(path)
-      result.mutatedKeys.remove(path)
+      result.pendingPaths.remove(path)
       if edge != nil { result.needsRefill = true }
       return
     }
     if let old {
       if old.fields != document.fields {
-        // What the server made of an accepted write comes once more, as its word: one event, not two.
+        // The server sends the result of an accepted write later: listeners get one event, not
+        // two.
         guard !(old.writes == .pending && document.writes == .committed) else { return }
         result.changes.track(DocumentChange(.modified, document))
         if let edge, edge.excludes(document, order) { result.needsRefill = true }
       } else {
-        guard mutatedKeys.contains(path) != isMutated else { return }
+        guard pendingPaths.contains(path) != isMutated else { return }
         result.changes.track(DocumentChange(.metadata, document))
       }
     } else {
       result.changes.track(DocumentChange(.added, document))
     }
     result.documents.insert(document)
-    if isMutated { result.mutatedKeys.insert(path) } else { result.mutatedKeys.remove(path) }
+    if isMutated { result.pendingPaths.insert(path) } else { result.pendingPaths.remove(path) }
   }
 
   /// Drops what is beyond the limit.
@@ -91,7 +92,7 @@ extension QueryView {
       let end = limit.side == .first ? result.documents.last : result.documents.first
       guard let end else { return }
       result.documents.remove(end.path)
-      result.mutatedKeys.remove(end.path)
+      result.pendingPaths.remove(end.path)
       result.changes.track(DocumentChange(.removed, end))
     }
   }

@@ -18,7 +18,7 @@ extension ViewSnapshot {
       let path = document.path
       if old.fields != document.fields {
         changes.track(DocumentChange(.modified, document))
-      } else if earlier.mutatedKeys.contains(path) != mutatedKeys.contains(path) {
+      } else if earlier.pendingPaths.contains(path) != pendingPaths.contains(path) {
         changes.track(DocumentChange(.metadata, document))
       }
     }
@@ -27,7 +27,7 @@ extension ViewSnapshot {
     }
     return ViewSnapshot(
       query: query, documents: documents, oldDocuments: earlier.documents, changes: sorted,
-      mutatedKeys: mutatedKeys, isFromCache: isFromCache,
+      pendingPaths: pendingPaths, isFromCache: isFromCache,
       syncStateChanged: isFromCache != earlier.isFromCache,
       excludesMetadataChanges: excludesMetadataChanges, hasCachedResults: hasCachedResults)
   }

@@ -12,7 +12,7 @@ package struct ViewSnapshot: Sendable {
   /// What changed: removed, added, then modified documents, each in the query's order.
   package let changes: [DocumentChange]
   /// The documents with pending writes.
-  package let mutatedKeys: Set<DocumentPath>
+  package let pendingPaths: Set<DocumentPath>
   /// Whether the documents may differ from the server's.
   package let isFromCache: Bool
   /// Whether `isFromCache` was another one before.
@@ -23,14 +23,14 @@ package struct ViewSnapshot: Sendable {
   package let hasCachedResults: Bool
 
   /// Whether a document has pending writes.
-  package var hasPendingWrites: Bool { !mutatedKeys.isEmpty }
+  package var hasPendingWrites: Bool { !pendingPaths.isEmpty }
 
   /// The snapshot without changes of mere metadata.
   var withoutMetadataChanges: ViewSnapshot {
     ViewSnapshot(
       query: query, documents: documents, oldDocuments: oldDocuments,
       changes: changes.contains { $0.kind == .metadata }
-        ? changes.filter { $0.kind != .metadata } : changes, mutatedKeys: mutatedKeys,
+        ? changes.filter { $0.kind != .metadata } : changes, pendingPaths: pendingPaths,
       isFromCache: isFromCache, syncStateChanged: syncStateChanged,
       excludesMetadataChanges: true, hasCachedResults: hasCachedResults)
   }
@@ -43,7 +43,7 @@ package struct ViewSnapshot: Sendable {
       query: query, documents: documents,
       oldDocuments: isFirst ? oldDocuments : documents.emptied,
       changes: isFirst ? changes : documents.map { DocumentChange(.added, $0) },
-      mutatedKeys: mutatedKeys, isFromCache: isFromCache, syncStateChanged: true,
+      pendingPaths: pendingPaths, isFromCache: isFromCache, syncStateChanged: true,
       excludesMetadataChanges: excludesMetadataChanges, hasCachedResults: hasCachedResults)
   }
 }

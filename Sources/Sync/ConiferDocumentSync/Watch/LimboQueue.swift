@@ -9,8 +9,9 @@ package enum LimboAction: Sendable, Hashable {
   case unlisten(TargetID)
 }
 
-/// The documents that views hold without the server's word that they match: each is listened to by itself
-/// until that is known, some at once, the others in the order in which they came.
+/// Documents that views show although the server has not said that they match. The client listens
+/// to each of them alone until the server answers: to some at the same time, to the others in the
+/// order in which they came.
 ///
 /// A document leaves when no view has it in limbo any more: it was changed, is missing, or the server
 /// named it; or when the server refuses to tell, and it is forgotten.

@@ -23,8 +23,8 @@ package struct OnlineTracker: Sendable {
   package struct Change: Sendable, Hashable {
     /// The state from now on.
     package let state: OnlineState
-    /// Whether the app's log is to be told that the server cannot be reached: once at most, and never
-    /// after it was.
+    /// Whether to log that the server cannot be reached. This happens once at most, and never
+    /// after the server was reached.
     package let isWarning: Bool
   }
 

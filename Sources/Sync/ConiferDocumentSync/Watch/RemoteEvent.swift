@@ -5,8 +5,8 @@ package import ConiferWire
 package struct RemoteEvent: Sendable, Hashable {
   /// The moment; zero of what is not a snapshot of the server's.
   package var version: Timestamp
-  /// Whether the server's time went back to it: what was known as of later times is void.
-  package var isOfPast = false
+  /// Whether the server's clock went back to this time. What was known as of later times is void.
+  package var serverTimeWentBack = false
   /// What changed for targets.
   package var targets: [TargetID: TargetChange] = [:]
   /// The targets that are asked for anew, since the client had other documents than the server.
@@ -18,7 +18,8 @@ package struct RemoteEvent: Sendable, Hashable {
 }
 
 extension RemoteEvent {
-  /// What the event says of each target alone, in their order, and at last of the documents that are no target's.
+  /// The event in parts: one for each target, in their order, and a last one for the documents
+  /// that belong to no target.
   package var parts: [RemoteEvent] {
     var others = self
     var parts: [RemoteEvent] = []

@@ -18,12 +18,12 @@ struct TargetState: Sendable {
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
   /// Whether the next snapshot is to name the target.
-  private(set) var hasNews = true
+  private(set) var hasPendingChanges = true
 
   /// A target that the server has just been asked for anew, and of which it has said nothing.
   static var added: TargetState {
     var state = TargetState()
-    state.hasNews = false
+    state.hasPendingChanges = false
     return state
   }
 
@@ -49,24 +49,24 @@ struct TargetState: Sendable {
   mutating func take(token: [UInt8]) {
     guard !token.isEmpty else { return }
     resumeToken = token
-    hasNews = true
+    hasPendingChanges = true
   }
 
   mutating func becomeCurrent() {
     isCurrent = true
-    hasNews = true
+    hasPendingChanges = true
   }
 
   /// Notes a change; nil takes an earlier one back.
   mutating func note(_ change: Change?, of path: DocumentPath) {
     changes[path] = change
-    hasNews = true
+    hasPendingChanges = true
   }
 
   /// What changed until now is void.
   mutating func forgetChanges() {
     changes = [:]
-    hasNews = false
+    hasPendingChanges = false
   }
 
   /// How many documents more there are than before.

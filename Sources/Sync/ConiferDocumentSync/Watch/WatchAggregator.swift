@@ -3,7 +3,7 @@ import ConiferWire
 
 /// Gathers what a stream of listens says until it is consistent.
 ///
-/// Which documents a target had before is the views' to know: they are asked for with each step.
+/// The views know which documents a target had before; each step is given a function that tells.
 struct WatchAggregator: Sendable {
   /// The documents that the server said match a target, up to the last snapshot.
   typealias Matched = (TargetID) -> Set<DocumentPath>
@@ -63,8 +63,8 @@ struct WatchAggregator: Sendable {
   /// A target is asked for from where it was.
   mutating func resume(_ id: TargetID) { resumed.insert(id) }
 
-  /// Whether the server began all targets anew that were asked for from where they were: it knows nothing of what it
-  /// said before, or is another one.
+  /// Whether the server reset all targets that were resumed: it lost its history, or it is another
+  /// server.
   var isOfNewServer: Bool { isFirst && hasResetAtFirst && resumed.isEmpty }
 
   /// A snapshot is of the past by far. Each time it takes twice as many to ask for all anew: behind one address there may
@@ -214,14 +214,14 @@ struct WatchAggregator: Sendable {
     isFirst = false
     var event = RemoteEvent(version: version, mismatches: mismatches)
     for id in Array(states.keys) where isActive(id, targets) {
-      // Of a single document that does not exist the server says nothing but that it said all.
+      // When a target is a single missing document, the server sends only that it is current.
       if states[id]?.isCurrent == true, let path = targets[id]?.document,
         said[path]?.receivers.contains(id) != true, !matched(id).contains(path)
       {
         let missing = Document(path, .missing, version: version)
         remove(path, from: id, missing, targets, matched)
       }
-      guard let state = states[id], state.hasNews else { continue }
+      guard let state = states[id], state.hasPendingChanges else { continue }
       event.targets[id] = state.targetChange
       states[id]?.forgetChanges()
     }

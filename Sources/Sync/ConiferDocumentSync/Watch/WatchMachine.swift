@@ -75,8 +75,8 @@ package struct WatchMachine: Sendable {
     return actions
   }
 
-  /// Whether nothing can tell if the server can be reached: nothing is listened to, and no stream is open.
-  package var isBlind: Bool {
+  /// Whether the online state is unknown: nothing is listened to, and no stream is open.
+  package var isOnlineStateUnknown: Bool {
     guard isEnabled, targets.isEmpty else { return false }
     return if case .open = stream { false } else { true }
   }
@@ -164,25 +164,26 @@ package struct WatchMachine: Sendable {
       return refused.map { .rejected($0, error) }
     }
     aggregator.take(change, targets, matched)
-    // Snapshots of the past say nothing that is still so, unless it is the time that was wrong, or is another server's.
+    // A snapshot before the newest one is outdated, unless the server's clock was wrong or this is
+    // another server.
     // A replica that lags, and keeps no history, has all begun anew as well.
     let isNew = aggregator.isOfNewServer
-    let isOfPast =
+    let serverTimeWentBack =
       version.map {
         (isNew && newest.isAhead(of: $0)) || (newest.isFarAhead(of: $0) && aggregator.isSetBack())
       } ?? false
     if let version, version < newest {
       aggregator.pass(
-        isOfPast ? .wentBack(version, newest: newest) : .past(version, newest: newest))
+        serverTimeWentBack ? .wentBack(version, newest: newest) : .past(version, newest: newest))
     }
     var actions = aggregator.takeFaults().map(WatchAction.log)
-    guard let version, version >= newest || isOfPast else {
+    guard let version, version >= newest || serverTimeWentBack else {
       stream = .open(aggregator, newest: newest)
       return actions
     }
     var event = aggregator.event(at: version, targets, matched)
-    event.isOfPast = isOfPast
-    if isOfPast, !isNew { askAnew(&event, matched) }
+    event.serverTimeWentBack = serverTimeWentBack
+    if serverTimeWentBack, !isNew { askAnew(&event, matched) }
     stream = .open(aggregator, newest: version)
     actions += requests(for: event, matched)
     return actions + [.event(event)]
@@ -210,8 +211,8 @@ package struct WatchMachine: Sendable {
     return requests(for: event, matched) + [.event(event)]
   }
 
-  /// Has an event ask for all targets anew, as what the client has of them is wrong; documents in limbo are asked for
-  /// whole each time.
+  /// Makes an event ask for all targets from the beginning, because the client's data of them is
+  /// wrong. Targets in limbo are always asked for from the beginning.
   private func askAnew(_ event: inout RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>) {
     for target in targets.values where target.purpose != .limboResolution {
       event.targets[target.id] = TargetChange(isCurrent: false, removed: matched(target.id))
@@ -221,7 +222,7 @@ package struct WatchMachine: Sendable {
 
   /// The store has taken in an event.
   package mutating func stored(_ event: RemoteEvent) {
-    storedVersion = event.isOfPast ? event.version : max(storedVersion, event.version)
+    storedVersion = event.serverTimeWentBack ? event.version : max(storedVersion, event.version)
     for id in event.mismatches.keys {
       targets[id]?.resumeToken = []
       targets[id]?.version = .zero

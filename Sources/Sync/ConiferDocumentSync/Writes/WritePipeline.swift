@@ -61,8 +61,8 @@ package struct WritePipeline: Sendable {
   private var entries: [Entry] = []
   /// The newest batch that was read from the queue.
   private var newest: BatchID?
-  /// Whether an older batch than those that were read is to be sent: once these are answered, as they must not be sent
-  /// twice.
+  /// Whether a batch that is older than those in `entries` must be sent. The pipeline first waits
+  /// for their answers, so that none is sent twice.
   private var mustRewind = false
   /// What the server wants to be shown with the next request.
   private var token: [UInt8]

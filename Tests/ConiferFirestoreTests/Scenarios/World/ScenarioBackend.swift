@@ -39,9 +39,11 @@ enum ScenarioBackend: String, CaseIterable, Sendable {
     if scenario.tags.contains("durable-persistence"), !isDurable {
       return "it needs a store that outlives the client"
     }
-    let isEager = self == .eagerMemory
-    if scenario.tags.contains("eager-gc"), !isEager { return "it needs eager collection" }
-    if isEager, !scenario.usesEagerCollection { return "it needs documents that nobody uses" }
+    let collectsEagerly = self == .eagerMemory
+    if scenario.tags.contains("eager-gc"), !collectsEagerly { return "it needs eager collection" }
+    if collectsEagerly, !scenario.usesEagerCollection {
+      return "it needs documents that nobody uses"
+    }
     return nil
   }
 

@@ -19,7 +19,7 @@ final class BundleLoad {
   var content: BundleContent
   var phase = Phase.begun
   /// The tracked query that holds the documents, once these are being stored.
-  var umbrella: QueryID?
+  var bundleTarget: QueryID?
   private let told: Told
 
   init(_ content: consuming BundleContent, _ told: @escaping Told) {

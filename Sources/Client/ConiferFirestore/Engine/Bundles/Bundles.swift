@@ -75,7 +75,7 @@ final class Bundles {
 
   /// A load is over: the next one of the bundle begins.
   private func end(_ load: BundleLoad) {
-    if let umbrella = load.umbrella { _ = store.setActive(false, umbrella) }
+    if let bundleTarget = load.bundleTarget { _ = store.setActive(false, bundleTarget) }
     loads[load.key]?.removeFirst()
     if loads[load.key]?.isEmpty == true { loads[load.key] = nil } else { later(load.key) }
   }
@@ -131,7 +131,7 @@ final class Bundles {
       guard let progress else {
         let paths = load.content.documents.keys.sorted()
         listening.unneeded.keep(paths)
-        load.umbrella = try storing { () throws(StoreError) in try openUmbrella(load) }
+        load.bundleTarget = try storing { () throws(StoreError) in try openUmbrella(load) }
         load.phase = .storing(paths[...])
         return try put(paths[...], of: load)
       }
@@ -181,7 +181,7 @@ final class Bundles {
       }
       return puts
     }
-    if let id = load.umbrella {
+    if let id = load.bundleTarget {
       edits.append(
         paths.startIndex == 0
           ? .setMatches(id, Array(paths))

@@ -111,7 +111,7 @@ extension Listening {
       let documents = try events.take(event)
       if !event.documents.isEmpty { recovery.tookDocuments() }
       let isTold = carryOut(listens.stored(event, documents))
-      for id in event.targets.keys.sorted() { noteWholeness(id) }
+      for id in event.targets.keys.sorted() { recordCompleteness(id) }
       return isTold
     } catch {
       // A query whose record was lost is unknown until the end of the step.
@@ -151,9 +151,9 @@ extension Listening {
     return showing.isEmpty ? event.targets.keys.sorted() : showing.keys.sorted()
   }
 
-  /// Notes that the matches of a target are whole, if its queries show all that the server says they give.
-  func noteWholeness(_ id: TargetID) {
-    if listens.isSynced(target: id) { targets.becameWhole(id, at: events.newest) }
+  /// Records that the matches of a target are complete, if one of its queries is synced.
+  func recordCompleteness(_ id: TargetID) {
+    if listens.isSynced(target: id) { targets.becameComplete(id, at: events.newest) }
   }
 
   /// The store lost some of what the server said: it is asked for anew.

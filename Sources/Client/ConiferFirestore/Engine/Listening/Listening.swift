@@ -8,7 +8,7 @@ import Logging
 
 /// The listeners, what the server is asked for them, and what of its answers is stored.
 final class Listening {
-  var listens: DocumentListens
+  var listens: ListenMachine
   let targets: TargetStore
   let watch: WatchSlot
   let store: DocumentStore
@@ -36,7 +36,7 @@ final class Listening {
     indexing = IndexCreation(store, setup.logger)
     unneeded = UnneededDocuments(store)
     events = EventStore(store, targets, unneeded)
-    listens = DocumentListens(store.database, limboLimit: setup.limboLimit)
+    listens = ListenMachine(store.database, limboLimit: setup.limboLimit)
   }
 
   /// Begins with what the storage knows.
@@ -44,7 +44,7 @@ final class Listening {
   /// - Parameter version: the newest moment of the server's that it knows.
   func begin(at version: ConiferDocument.Timestamp) {
     events.begin(at: version)
-    listens = DocumentListens(
+    listens = ListenMachine(
       store.database, storedVersion: version, limboLimit: setup.limboLimit)
   }
 
@@ -111,13 +111,13 @@ final class Listening {
   /// What a query knows is noted while it is listened to; its last listener may be about to leave.
   private func prepareEnd(of query: DocumentQuery) {
     guard let number = listens.target(of: query) else { return }
-    noteWholeness(number)
-    if store.isEager { unneeded.add(listens.documents(of: query)) }
+    recordCompleteness(number)
+    if store.collectsEagerly { unneeded.add(listens.documents(of: query)) }
   }
 
   /// The engine ends: what is known of all that is listened to is stored.
   func end() {
-    for id in targets.all { noteWholeness(id) }
+    for id in targets.all { recordCompleteness(id) }
     targets.end()
     inner.removeAll()
   }

@@ -194,7 +194,8 @@ final class SignedInUser {
     token = .known(new)
   }
 
-  /// What waited goes on if the engine shows the writes of who is signed in; and the next start begins as that user.
+  /// Releases the waiting steps if the engine shows the signed-in user's writes, and stores that
+  /// user for the next start.
   func settle() {
     guard isShown, !questions.identify, case .known(let token) = token else { return }
     retry = IdentityRetry()

@@ -10,7 +10,7 @@ final class DocumentStore {
   let engine: EngineStorage
   let database: DatabaseID
   /// Whether what nothing needs any more is forgotten at once.
-  let isEager: Bool
+  let collectsEagerly: Bool
   private let outbox: Outbox
   private let logger: Logger
   private var backend: (any DocumentBackend)?
@@ -23,7 +23,7 @@ final class DocumentStore {
     self.outbox = outbox
     logger = setup.logger
     database = DatabaseID(project: setup.projectID, database: setup.databaseID)
-    isEager = setup.cache == .memoryWhileUsed
+    collectsEagerly = setup.cache == .memoryWhileUsed
   }
 
   /// The lane of who is signed in; nil while the storage is not open.

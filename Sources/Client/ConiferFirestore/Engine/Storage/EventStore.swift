@@ -31,24 +31,25 @@ final class EventStore {
     var edits = changes.edits
     if !documents.isEmpty { edits.append(.documents(store.tree, documents)) }
     // What tells nothing is no commit of its own.
-    if event.isOfPast || (!edits.isEmpty && event.version > newest) {
+    if event.serverTimeWentBack || (!edits.isEmpty && event.version > newest) {
       edits.append(
         .setMetadata(store.tree, MetadataName.snapshot, SnapshotVersion.bytes(event.version)))
     }
-    if event.isOfPast { try targets.forget(after: event.version) }
+    if event.serverTimeWentBack { try targets.forget(after: event.version) }
     try store.commit(edits)
     targets.took(changes.rows)
     unneeded.add(paths)
     for change in event.targets.values { unneeded.add(change.removed) }
     // Without waiting writes that is what the server said, which is not read once more.
     let shown = news.isWritten ? try store.shown(paths) : news.documents
-    newest = event.isOfPast ? event.version : max(newest, event.version)
+    newest = event.serverTimeWentBack ? event.version : max(newest, event.version)
     return shown
   }
 
   /// What an event changes of the documents that it names.
   private struct News {
-    /// The documents that are newer than what the store has; one that is missing since ever is forgotten.
+    /// The edits of documents that are newer than the stored ones; a missing document without a
+    /// version is forgotten.
     var puts: [DocumentEdit] = []
     /// The documents as the server's word is then.
     var documents: [Document] = []
@@ -71,7 +72,7 @@ final class EventStore {
         let known = try view.document(lane.tree, path)
         // A server that is heard now cannot have said what is known, or its time was wrong.
         let isNewer =
-          known.isReplaced(by: document) || event.isOfPast
+          known.isReplaced(by: document) || event.serverTimeWentBack
           || known.version.isFarAhead(of: event.version)
         if isNewer { news.puts.append(.put(document)) }
         news.documents.append(isNewer ? document : known)

@@ -15,17 +15,17 @@ final class TargetStore {
     var record: TargetRecord
     /// What is stored of it.
     var stored: TargetRecord
-    /// As of when the stored matches are whole; nil when they are not, or that is not known.
+    /// The server time as of which the stored matches are complete; nil if they are not.
     var whole: ConiferDocument.Timestamp?
-    /// What is stored of that.
-    var storedWhole: ConiferDocument.Timestamp?
-    /// When it was stored last.
-    var wholeTried: ConiferDocument.Timestamp?
+    /// The value of this time in the store.
+    var storedCompleteTime: ConiferDocument.Timestamp?
+    /// The value of this time that was last tried to be stored.
+    var triedCompleteTime: ConiferDocument.Timestamp?
   }
 
   var rows: [TargetID: Row] = [:]
   private var numbers: [DocumentTarget: TargetID] = [:]
-  /// The targets of which it is to be stored as of when their matches are whole.
+  /// The targets for which the time of complete matches is to be stored.
   var due: Set<TargetID> = []
   let store: DocumentStore
 
@@ -60,7 +60,8 @@ final class TargetStore {
     let number = try Self.number(of: id)
     numbers[target] = number
     rows[number] = Row(
-      target: target, query: id, record: record, stored: record, whole: whole, storedWhole: whole)
+      target: target, query: id, record: record, stored: record, whole: whole,
+      storedCompleteTime: whole)
     return number
   }
 
@@ -141,7 +142,7 @@ final class TargetStore {
       let row = rows.removeValue(forKey: number)
     else { return }
     do throws(StoreError) {
-      if store.isEager {
+      if store.collectsEagerly {
         try store.commit([.removeQuery(store.tree, row.query)])
       } else {
         try store.commit(edits(row))
@@ -153,11 +154,11 @@ final class TargetStore {
     _ = store.setActive(false, row.query)
   }
 
-  /// The engine ends: of what is listened to it is stored as of when the matches are whole. Where the server goes on is
-  /// stored now and then and at release, as in the vendor's SDKs.
+  /// The engine ends: the times of complete matches are stored. Resume tokens are stored now and
+  /// then and at release, as in the vendor's SDKs.
   func end() {
     due = Set(rows.keys)
-    storeWholeness()
+    storeCompleteness()
     (rows, numbers) = ([:], [:])
   }
 
@@ -189,12 +190,12 @@ final class TargetStore {
       // The store forgets it, too: what left may be stored as it was.
       if !change.removed.isEmpty {
         row.whole = nil
-        row.storedWhole = nil
+        row.storedCompleteTime = nil
       }
       if event.mismatches[id] != nil {
-        if row.storedWhole != nil { documents.append(.setMatchesVersion(row.query, nil)) }
+        if row.storedCompleteTime != nil { documents.append(.setMatchesVersion(row.query, nil)) }
         row.whole = nil
-        row.storedWhole = nil
+        row.storedCompleteTime = nil
         row.record = TargetRecord()
         row.record.isComplete = row.stored.isComplete
       } else if !change.resumeToken.isEmpty {
@@ -223,7 +224,7 @@ final class TargetStore {
   }
 
   private func edits(_ row: Row) throws(StoreError) -> [StorageEdit] {
-    let whole = try wholeness(row)
+    let whole = try completenessEdit(row)
     return (row.record == row.stored ? [] : [save(row)])
       + (whole.map { [.documents(store.tree, [$0])] } ?? [])
   }

@@ -13,12 +13,12 @@ final class UnneededDocuments {
 
   /// Something that needed documents may do so no longer.
   func add(_ paths: some Sequence<DocumentPath>) {
-    if store.isEager { candidates.formUnion(paths) }
+    if store.collectsEagerly { candidates.formUnion(paths) }
   }
 
   /// Documents stay that a bundle brought.
   func keep(_ paths: some Sequence<DocumentPath>) {
-    if store.isEager { kept.formUnion(paths) }
+    if store.collectsEagerly { kept.formUnion(paths) }
   }
 
   /// Forgets those that nothing needs.

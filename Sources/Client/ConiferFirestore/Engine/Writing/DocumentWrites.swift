@@ -50,7 +50,8 @@ final class DocumentWrites {
   /// Whether as many are to be queued as should share a commit.
   var isFull: Bool { unqueued.isFull }
 
-  /// Whether a write must be queued behind a commit of those before: it counts from what these make of its documents.
+  /// Whether the writes before this one must be committed first, because its transforms depend on
+  /// what they make of its documents.
   func mustFollowCommit(_ writes: [Mutation]) -> Bool {
     hasUnqueued && writes.contains { !$0.transforms.isEmpty && unqueuedPaths.contains($0.path) }
   }

@@ -16,8 +16,9 @@ enum KeptToken: Sendable {
 
 /// Which token of a user's stream of writes survives a loss of power, where writes do.
 ///
-/// The server forgets what it answered up to the token that it is shown. So it is shown one that is durable: a write
-/// whose end was lost with the power is in the queue again, and the server must know that it has made it.
+/// The server forgets its answers up to the token that the client sends. So the client sends a
+/// durable token: a loss of power may put an answered write back into the queue, and the server
+/// must recognise it.
 struct TokenKeeping {
   /// How many answers come between two tokens that are made durable: each time costs a sync, and the server remembers
   /// no more than a hundred.

@@ -8,9 +8,9 @@ import ConiferStorage
 final class WriteWaiters {
   typealias Told = @Sendable (FirestoreError?) -> Void
 
-  private var pending = PendingWrites()
-  private var waiters: [PendingWrites.Waiter: Told] = [:]
-  private var last: PendingWrites.Waiter = 0
+  private var pending = PendingWriteWaiters()
+  private var waiters: [PendingWriteWaiters.Waiter: Told] = [:]
+  private var last: PendingWriteWaiters.Waiter = 0
   private let store: DocumentStore
   private let outbox: Outbox
 
@@ -70,7 +70,7 @@ final class WriteWaiters {
         "Another user signed in, whose writes are others. Wait again for the writes of that user."))
   }
 
-  private func tell(_ done: [PendingWrites.Waiter], _ error: FirestoreError?) {
+  private func tell(_ done: [PendingWriteWaiters.Waiter], _ error: FirestoreError?) {
     for waiter in done {
       guard let told = waiters.removeValue(forKey: waiter) else { continue }
       outbox.addCall { told(error) }

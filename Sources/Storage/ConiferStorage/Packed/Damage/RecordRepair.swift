@@ -70,7 +70,7 @@ struct RecordRepair {
       let rows = CollectionRows(view: tx, tree: info.id)
       return stored.map { (try? rows.collection(key, $0)) == nil } ?? false
     case .changes:
-      let rows = ChangeRows(view: tx, tree: info.id)
+      let rows = ChangeLogRows(view: tx, tree: info.id)
       return stored.map { (try? rows.row(key, $0)) == nil } ?? false
     case .run:
       guard let stored else { return false }

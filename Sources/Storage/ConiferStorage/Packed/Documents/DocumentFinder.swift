@@ -30,7 +30,7 @@ struct DocumentFinder {
     let indexes = try DocumentIndexes.indexes(view, lane.tree)
     let pending = try pending(target.source)
     let stored = SnapshotDocuments(documents)
-    let matches = MatchesRun(
+    let matches = MatchesExecutor(
       view: view, lane: lane, target: target, indexes: indexes.ready, documents: stored,
       pending: pending)
     let matched = if let id { try matches.find(id) } else { FoundDocuments?.none }
@@ -38,7 +38,7 @@ struct DocumentFinder {
       if let matched {
         matched
       } else {
-        try DocumentRun(
+        try DocumentExecutor(
           target, view, indexes.ready, stored, isLeftOut: { pending[$0] != nil }
         ).find()
       }

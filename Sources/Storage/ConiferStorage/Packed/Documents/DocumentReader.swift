@@ -33,7 +33,7 @@ struct DocumentReader<Runs: RunSource> {
   ) throws(StoreError) {
     var keys = DocumentKeyReader()
     try walk(low, high, isReversed) { (cursor) throws(StoreError) in
-      let found = try withValue(at: cursor) { value -> Sifted? in
+      let found = try withValue(at: cursor) { value -> SieveResult? in
         guard let passes = sieve.passes(value, { path(at: cursor, &keys) }) else { return nil }
         guard passes else { return .outside }
         return path(at: cursor, &keys).flatMap { DocumentRecord.decode($0, value) }.map {
@@ -49,7 +49,7 @@ struct DocumentReader<Runs: RunSource> {
   }
 
   /// What a sieve makes of a document.
-  private enum Sifted {
+  private enum SieveResult {
     case found(Document)
     case outside
   }

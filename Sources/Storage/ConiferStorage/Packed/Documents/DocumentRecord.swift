@@ -12,8 +12,8 @@ enum DocumentRecord {
     /// Set when a write made here was accepted and the server has not sent it back.
     static let committed: UInt8 = 0x80
     /// Set where it is told when the document was made.
-    static let tellsCreation: UInt8 = 0x40
-    static let flags = committed | tellsCreation
+    static let hasCreateTime: UInt8 = 0x40
+    static let flags = committed | hasCreateTime
   }
 
   /// The value of a document's leaf.
@@ -23,7 +23,7 @@ enum DocumentRecord {
     var body = ByteWriter()
     let flag =
       (document.writes == .committed ? State.committed : 0)
-      | (document.createTime == nil ? 0 : State.tellsCreation)
+      | (document.createTime == nil ? 0 : State.hasCreateTime)
     guard document.writes != .pending else {
       throw StoreError(
         .invalid,
@@ -64,7 +64,7 @@ enum DocumentRecord {
     // The size of its body, its state, its version, when it was read and made.
     guard reader.byte() == ValueTag.document, reader.size() != nil, let state = reader.byte(),
       state & ~State.flags == State.found,
-      reader.takeVarints(state & State.tellsCreation == 0 ? 4 : 6) != nil
+      reader.takeVarints(state & State.hasCreateTime == 0 ? 4 : 6) != nil
     else { return false }
     return DocumentValueCodec.fails(&reader, conditions)
   }
@@ -84,7 +84,7 @@ enum DocumentRecord {
       let readTime = DocumentValueCodec.timestamp(&reader)
     else { return nil }
     var createTime: Timestamp?
-    if byte & State.tellsCreation != 0 {
+    if byte & State.hasCreateTime != 0 {
       guard let time = DocumentValueCodec.timestamp(&reader) else { return nil }
       createTime = time
     }

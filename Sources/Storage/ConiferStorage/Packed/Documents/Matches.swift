@@ -52,7 +52,7 @@ extension QueryEditor {
   func check(_ id: QueryID, _ version: MatchesVersion?) throws(StoreError) {
     let query = try known(id)
     guard let version else { return }
-    guard ChangeRows.source(version.source) != nil,
+    guard ChangeLogRows.source(version.source) != nil,
       DocumentKey.treePath(version.source) == query.path
     else {
       throw StoreError(

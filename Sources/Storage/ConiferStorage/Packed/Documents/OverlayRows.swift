@@ -14,7 +14,7 @@ struct OverlayRows {
     static let patch: UInt8 = 2
     static let delete: UInt8 = 3
     /// Set where the row tells which previous values are the document's.
-    static let tellsStamped: UInt8 = 0x80
+    static let hasStampedMask: UInt8 = 0x80
   }
 
   /// How many bytes of a path key a row holds: beside an identity of 256 bytes the store's keys have no room for more.
@@ -81,7 +81,7 @@ struct OverlayRows {
 
   private static func row(
     _ key: Bytes, _ value: Bytes
-  ) throws(StoreError) -> (overlay: Overlay, tellsStamped: Bool) {
+  ) throws(StoreError) -> (overlay: Overlay, hasStampedMask: Bool) {
     guard let payload = Record.open(Spaces.overlays, key, value) else {
       throw Damage.error(Spaces.overlays, key)
     }
@@ -114,7 +114,7 @@ struct OverlayRows {
     var reader = LentReader(payload)
     guard let text = reader.text(), (try? DocumentPath(text)) != nil, let byte = reader.byte()
     else { return false }
-    return byte & ~Effect.tellsStamped > Effect.delete
+    return byte & ~Effect.hasStampedMask > Effect.delete
   }
 
   /// The overlay of a document where its row tells which previous values are the document's, as rows of before the first
@@ -123,17 +123,17 @@ struct OverlayRows {
     let key = key(path)
     guard let value = try view.value(Spaces.overlays, key) else { return nil }
     let row = try Self.row(key, value)
-    return row.tellsStamped && row.overlay.path == path ? row.overlay : nil
+    return row.hasStampedMask && row.overlay.path == path ? row.overlay : nil
   }
 
   private static func row(
     _ payload: UnsafeRawBufferPointer
-  ) -> (overlay: Overlay, tellsStamped: Bool)? {
+  ) -> (overlay: Overlay, hasStampedMask: Bool)? {
     var reader = LentReader(payload)
     guard let text = reader.text(), let path = try? DocumentPath(text), let byte = reader.byte()
     else { return nil }
     let effect: Overlay.Effect
-    switch byte & ~Effect.tellsStamped {
+    switch byte & ~Effect.hasStampedMask {
     case Effect.set:
       guard let fields = DocumentValueCodec.map(&reader) else { return nil }
       effect = .set(fields)
@@ -144,14 +144,14 @@ struct OverlayRows {
     case Effect.delete: effect = .delete
     default: return nil
     }
-    let tellsStamped = byte & Effect.tellsStamped != 0
+    let hasStampedMask = byte & Effect.hasStampedMask != 0
     var stamped = FieldMask.empty
-    if tellsStamped {
+    if hasStampedMask {
       guard let mask = MutationCodec.mask(&reader) else { return nil }
       stamped = mask
     }
     guard reader.remaining == 0 else { return nil }
-    return (Overlay(path, effect, stamped: Set(stamped.paths)), tellsStamped)
+    return (Overlay(path, effect, stamped: Set(stamped.paths)), hasStampedMask)
   }
 
   static func payload(_ overlay: Overlay) -> Bytes {
@@ -159,13 +159,13 @@ struct OverlayRows {
     writer.sized(overlay.path.description)
     switch overlay.effect {
     case .set(let fields):
-      writer.byte(Effect.set | Effect.tellsStamped)
+      writer.byte(Effect.set | Effect.hasStampedMask)
       DocumentValueCodec.append(fields, to: &writer)
     case .patch(let fields, let mask):
-      writer.byte(Effect.patch | Effect.tellsStamped)
+      writer.byte(Effect.patch | Effect.hasStampedMask)
       DocumentValueCodec.append(fields, to: &writer)
       MutationCodec.append(mask, to: &writer)
-    case .delete: writer.byte(Effect.delete | Effect.tellsStamped)
+    case .delete: writer.byte(Effect.delete | Effect.hasStampedMask)
     }
     MutationCodec.append(FieldMask(overlay.stamped), to: &writer)
     return writer.bytes

@@ -58,7 +58,7 @@ extension PackedView: DocumentView {
 
   func matchesVersion(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> MatchesVersion? {
     try KnownTree.info(snapshot, tree).requireDocuments()
-    return try ChangeRows(view: snapshot, tree: tree).version(id)
+    return try ChangeLogRows(view: snapshot, tree: tree).version(id)
   }
 
   func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus] {

@@ -17,7 +17,7 @@ extension Verifier {
     try scan(Spaces.changes) { (key, value) throws(StoreError) in
       let tree = StoreKey.tree(key)
       guard trees[tree]?.order == .documents else { throw Damage.error(Spaces.changes, key) }
-      switch try ChangeRows(view: snapshot, tree: tree).row(key, value) {
+      switch try ChangeLogRows(view: snapshot, tree: tree).row(key, value) {
       case .newest(let time): changes[tree, default: Changes()].newest = time
       case .version(let id, let version): changes[tree, default: Changes()].versions[id] = version
       case .place, .change: changes[tree, default: Changes()].rows.insert(key)
@@ -27,13 +27,14 @@ extension Verifier {
   }
 
   private func compare(_ tree: TreeID, _ changes: Changes) throws(StoreError) {
-    let rows = ChangeRows(view: snapshot, tree: tree)
+    let rows = ChangeLogRows(view: snapshot, tree: tree)
     let queries = Queries(view: snapshot, tree: tree, order: .documents)
     var wanted: [Bytes: String] = [:]
     var least: [Bytes: Timestamp] = [:]
     for (id, version) in changes.versions {
-      guard let source = ChangeRows.source(version.source) else { continue }
-      wanted[rows.placeKey(id, source, version.time)] = "the version of query \(id.rawValue)"
+      guard let source = ChangeLogRows.source(version.source) else { continue }
+      wanted[rows.sourceVersionKey(id, source, version.time)] =
+        "the version of query \(id.rawValue)"
       least[source] = min(least[source] ?? version.time, version.time)
       if try queries.query(id) == nil {
         found(.orphan, Spaces.changes, rows.versionKey(id), "its query is not there")
@@ -45,7 +46,7 @@ extension Verifier {
       try reader.forEachReadTime(from: [], to: [PathKey.endMark]) { key, time in
         newest = max(newest, time)
         guard let path = DocumentKey.document(key) else { return }
-        for source in ChangeRows.sources(of: path) {
+        for source in ChangeLogRows.sources(of: path) {
           guard let first = least[source], time > first else { continue }
           wanted[rows.changeKey(path, source, time)] = "\(path), which was read later,"
         }

@@ -238,7 +238,7 @@ extension LeafStore {
       if try KnownTree.order(tx, tree) == .documents { followers = [CollectionKeeper(tx, tree)] }
       // The counts tell, without another read.
       if try tx.usage(tree).bytes[Spaces.changes.id] ?? 0 > 0 {
-        followers.append(ChangeKeeper(tx, tree))
+        followers.append(ChangeLogKeeper(tx, tree))
       }
       guard try tx.usage(tree).bytes[Spaces.indexes.id] ?? 0 > 0 else { return followers }
       let set = try IndexSet.read(tx, tree)

@@ -198,7 +198,7 @@ final class Mender {
         try listing.write(collections, tx)
       }
     }
-    if listing.isInPart { mendedInPart.insert(work.tree) }
+    if listing.isIncomplete { mendedInPart.insert(work.tree) }
     if listing.isDone { try begin(.counting(Recount(work.tree)), work) }
   }
 

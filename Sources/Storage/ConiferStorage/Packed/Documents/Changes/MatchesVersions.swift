@@ -7,7 +7,7 @@ struct MatchesVersions {
   let tx: LeafTransaction
   let tree: TreeID
 
-  private var rows: ChangeRows { ChangeRows(view: tx, tree: tree) }
+  private var rows: ChangeLogRows { ChangeLogRows(view: tx, tree: tree) }
 
   /// Stores a version, if it can be told from now on which documents were read later; forgets the query's version
   /// otherwise. The commit's documents are written before.
@@ -15,12 +15,12 @@ struct MatchesVersions {
   /// Rows of documents begin at the least version of a source. An earlier version, and a source's first one, are taken
   /// only when no document was read later.
   func set(_ id: QueryID, _ version: MatchesVersion) throws(StoreError) {
-    guard let source = ChangeRows.source(version.source), try isUsable(version, source) else {
+    guard let source = ChangeLogRows.source(version.source), try isUsable(version, source) else {
       return try forget(id)
     }
     let old = try rows.version(id)
-    try tx.put(Spaces.changes, rows.versionKey(id), payload: ChangeRows.payload(version))
-    try tx.put(Spaces.changes, rows.placeKey(id, source, version.time), payload: [])
+    try tx.put(Spaces.changes, rows.versionKey(id), payload: ChangeLogRows.payload(version))
+    try tx.put(Spaces.changes, rows.sourceVersionKey(id, source, version.time), payload: [])
     if let old, old != version { try leave(old, id) }
     try clear(source)
   }
@@ -41,7 +41,7 @@ struct MatchesVersions {
     var newest = Timestamp(unchecked: Timestamp.range.lowerBound, 0)
     let reader = DocumentReader(runs: RunReader(view: tx, tree: tree))
     try reader.forEachReadTime(from: [], to: [PathKey.endMark]) { newest = max(newest, $1) }
-    try tx.put(Spaces.changes, rows.newestKey, payload: ChangeRows.payload(newest: newest))
+    try tx.put(Spaces.changes, rows.newestKey, payload: ChangeLogRows.payload(newest: newest))
     return newest
   }
 
@@ -53,8 +53,8 @@ struct MatchesVersions {
   }
 
   private func leave(_ version: MatchesVersion, _ id: QueryID) throws(StoreError) {
-    guard let source = ChangeRows.source(version.source) else { return }
-    try tx.delete(Spaces.changes, rows.placeKey(id, source, version.time))
+    guard let source = ChangeLogRows.source(version.source) else { return }
+    try tx.delete(Spaces.changes, rows.sourceVersionKey(id, source, version.time))
     try clear(source)
   }
 

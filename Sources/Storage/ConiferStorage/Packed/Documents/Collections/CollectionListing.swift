@@ -11,7 +11,7 @@ struct CollectionListing: Sendable {
   private var from: Bytes = []
   private(set) var isDone = false
   /// Whether something could not be read, so that rows may be lacking in the end.
-  private(set) var isInPart = false
+  private(set) var isIncomplete = false
   /// About how many bytes of runs were read so far.
   private(set) var bytesRead = 0
 
@@ -31,7 +31,7 @@ struct CollectionListing: Sendable {
       // What nobody can read here nobody asks for.
       guard [.wrongKey, .unsupported, .newerFormat].contains(error.code) else { throw error }
       some = []
-      isInPart = true
+      isIncomplete = true
     }
     bytesRead.add(meter.bytes)
     isDone = some.count < Self.slice

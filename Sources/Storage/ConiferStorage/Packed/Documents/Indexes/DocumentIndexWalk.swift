@@ -10,7 +10,8 @@ struct DocumentIndexWalk {
     let key: Bytes
     let entry: DocumentIndexRows.Entry
 
-    /// Whether the rows of the two say the same of the order of their documents, which is nothing.
+    /// Whether both rows are cut at equal bytes, so that they do not tell the order of their
+    /// documents.
     func isTied(_ other: Row) -> Bool {
       entry.isCut && other.entry.isCut
         && key[..<entry.valuesEnd] == other.key[..<other.entry.valuesEnd]

@@ -13,11 +13,11 @@ struct DocumentStream {
   }
 
   private var kind: Kind
-  private let run: DocumentRun
+  private let run: DocumentExecutor
   /// Documents that were read and not taken yet.
   private var ready: ArraySlice<Document> = []
 
-  init(_ part: DocumentPlan.Part, _ run: DocumentRun) {
+  init(_ part: DocumentPlan.Part, _ run: DocumentExecutor) {
     self.run = run
     func walk(_ scan: DocumentPlan.Scan) -> DocumentIndexWalk {
       DocumentIndexWalk(run.view, run.indexes[scan.index], scan)
@@ -63,9 +63,9 @@ struct DocumentStream {
       ready = try run.matching(rows, of: walk.rows)[...]
       return !rows.isEmpty
     case .join(var join):
-      var named: [(DocumentPath, DocumentRun.Origin?)] = []
+      var named: [(DocumentPath, DocumentExecutor.Origin?)] = []
       while named.count < count, let (row, rows) = try join.next() {
-        named.append((row.entry.path, DocumentRun.Origin(key: row.key, rows: rows)))
+        named.append((row.entry.path, DocumentExecutor.Origin(key: row.key, rows: rows)))
       }
       kind = .join(join)
       ready = try run.matching(named)[...]

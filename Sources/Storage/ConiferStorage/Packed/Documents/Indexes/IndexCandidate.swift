@@ -131,7 +131,7 @@ struct IndexCandidate {
   // MARK: Ranges
 
   private mutating func makeRanges() -> [RowRange] {
-    var ranges = [range(RowEdge(bytes: bytes), RowEdge(bytes: bytes, isBehind: true))]
+    var ranges = [range(RowBound(bytes: bytes), RowBound(bytes: bytes, isBehind: true))]
     if count < index.fields.count {
       let field = index.fields[count]
       if let direction = field.kind.direction, alternative.isRanged(field.path) {
@@ -139,8 +139,8 @@ struct IndexCandidate {
         let values = alternative.ranges[field.path] ?? []
         ranges = (direction == .ascending ? values : values.reversed().map(\.inverted)).map {
           range(
-            RowEdge(bytes: bytes + $0.low.bytes, isBehind: $0.low.isBehind),
-            RowEdge(bytes: bytes + $0.high.bytes, isBehind: $0.high.isBehind))
+            RowBound(bytes: bytes + $0.low.bytes, isBehind: $0.low.isBehind),
+            RowBound(bytes: bytes + $0.high.bytes, isBehind: $0.high.isBehind))
         }
       }
     } else if let names = nameRange() {
@@ -157,7 +157,7 @@ struct IndexCandidate {
     return RowRange.joined(ranges.filter { bytesPrecede($0.low, $0.high) })
   }
 
-  private func range(_ low: RowEdge, _ high: RowEdge) -> RowRange {
+  private func range(_ low: RowBound, _ high: RowBound) -> RowRange {
     RowRange(low: low.low(start), high: high.high(start))
   }
 
@@ -168,8 +168,8 @@ struct IndexCandidate {
     let isAscending = index.nameDirection == .ascending
     let (first, last) = isAscending ? (low, high) : (high, low)
     return range(
-      RowEdge(bytes: bytes, name: first.flatMap(name) ?? []),
-      RowEdge(bytes: bytes, name: last.flatMap(name) ?? [], isBehind: true))
+      RowBound(bytes: bytes, name: first.flatMap(name) ?? []),
+      RowBound(bytes: bytes, name: last.flatMap(name) ?? [], isBehind: true))
   }
 
   /// The name of a document of the source, as rows hold it.
@@ -181,7 +181,7 @@ struct IndexCandidate {
   /// The rows that a cursor leaves, as far as the index has the target's order; nil for all.
   private func cursorRange(_ cursor: DocumentQuery.Cursor?, isStart: Bool) -> RowRange? {
     guard let cursor else { return nil }
-    var edge = RowEdge(bytes: bytes)
+    var edge = RowBound(bytes: bytes)
     var place = count
     var isExact = true
     for (order, value) in zip(target.orders, cursor.values) {
@@ -212,8 +212,8 @@ struct IndexCandidate {
     // What is on the edge stays, unless the cursor tells that it goes.
     let isWithin = cursor.isInclusive || !isExact
     edge.isBehind = isLow != isWithin
-    let all = RowEdge(bytes: bytes)
+    let all = RowBound(bytes: bytes)
     return isLow
-      ? range(edge, RowEdge(bytes: bytes, isBehind: true)) : range(all, edge)
+      ? range(edge, RowBound(bytes: bytes, isBehind: true)) : range(all, edge)
   }
 }

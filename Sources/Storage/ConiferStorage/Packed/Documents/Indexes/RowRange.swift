@@ -35,7 +35,7 @@ struct RowRange: Hashable, Sendable {
 ///
 /// Rows hold values and names cut. A range between two edges holds at least the rows of all documents
 /// between them: those on an edge that was cut are within.
-struct RowEdge: Sendable {
+struct RowBound: Sendable {
   /// The index's prefix, the collection's path and values.
   var bytes: Bytes
   /// A name behind all the values of the index.

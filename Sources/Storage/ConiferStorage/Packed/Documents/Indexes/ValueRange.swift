@@ -3,26 +3,26 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 /// A place between the encodings of values: in front of all that begin with some bytes, or behind them.
-struct ValueEdge: Hashable, Sendable {
+struct ValueBound: Hashable, Sendable {
   let bytes: Bytes
   let isBehind: Bool
 
-  static let start = ValueEdge(bytes: [], isBehind: false)
-  static let end = ValueEdge(bytes: [], isBehind: true)
+  static let start = ValueBound(bytes: [], isBehind: false)
+  static let end = ValueBound(bytes: [], isBehind: true)
 
   /// The place among encodings in the other direction.
-  var inverted: ValueEdge { ValueEdge(bytes: bytes.map { ~$0 }, isBehind: !isBehind) }
+  var inverted: ValueBound { ValueBound(bytes: bytes.map { ~$0 }, isBehind: !isBehind) }
 
   /// The least bytes behind the place.
   fileprivate var key: Bytes { isBehind ? StoreKey.end(of: bytes) ?? [0xFF] : bytes }
 
-  fileprivate static func < (a: ValueEdge, b: ValueEdge) -> Bool { bytesPrecede(a.key, b.key) }
+  fileprivate static func < (a: ValueBound, b: ValueBound) -> Bool { bytesPrecede(a.key, b.key) }
 }
 
 /// Values that lie between two places, as their ascending encodings do.
 struct ValueRange: Hashable, Sendable {
-  let low: ValueEdge
-  let high: ValueEdge
+  let low: ValueBound
+  let high: ValueBound
 
   static let all = ValueRange(low: .start, high: .end)
 
@@ -48,13 +48,13 @@ extension FieldFilter {
     let (first, last) = {
       let bytes = OrderedEncoder.firstBytes(ofTypeOf: value)
       return (
-        ValueEdge(bytes: [bytes.lowerBound], isBehind: false),
-        ValueEdge(bytes: [bytes.upperBound], isBehind: true)
+        ValueBound(bytes: [bytes.lowerBound], isBehind: false),
+        ValueBound(bytes: [bytes.upperBound], isBehind: true)
       )
     }()
     let encoded = Self.encoded(value)
     let (before, behind) = (
-      ValueEdge(bytes: encoded, isBehind: false), ValueEdge(bytes: encoded, isBehind: true)
+      ValueBound(bytes: encoded, isBehind: false), ValueBound(bytes: encoded, isBehind: true)
     )
     switch `operator` {
     case .equal: return [ValueRange(low: before, high: behind)]
@@ -74,10 +74,10 @@ extension FieldFilter {
   private static func complement(_ values: [DocumentValue]) -> [ValueRange] {
     let left = Set((values + [.null]).map(encoded)).sorted(by: bytesPrecede)
     var ranges: [ValueRange] = []
-    var low = ValueEdge.start
+    var low = ValueBound.start
     for bytes in left {
-      ranges.append(ValueRange(low: low, high: ValueEdge(bytes: bytes, isBehind: false)))
-      low = ValueEdge(bytes: bytes, isBehind: true)
+      ranges.append(ValueRange(low: low, high: ValueBound(bytes: bytes, isBehind: false)))
+      low = ValueBound(bytes: bytes, isBehind: true)
     }
     ranges.append(ValueRange(low: low, high: .end))
     return ranges.filter { $0.low < $0.high }

@@ -2,7 +2,7 @@ package import ConiferDocument
 package import ConiferWire
 
 // The stream of listens: what it says, and what becomes of it.
-extension DocumentListens {
+extension ListenMachine {
   /// The stream is being opened.
   package mutating func streamStarted(at now: Milliseconds) -> [SyncAction] {
     announce(online.streamStarted(at: now))
@@ -10,14 +10,14 @@ extension DocumentListens {
 
   /// The stream is open.
   package mutating func streamOpened() -> [SyncAction] {
-    actionsOf(watch.streamOpened(matched: matched))
+    syncActions(watch.streamOpened(matched: matched))
   }
 
   /// The stream broke, could not be opened, or was closed since it was idle.
   ///
-  /// - Parameter isFailure: whether nobody wanted that.
+  /// - Parameter isFailure: true when an error ended the stream; false when it was idle.
   package mutating func streamClosed(isFailure: Bool) -> [SyncAction] {
-    let actions = actionsOf(watch.streamClosed())
+    let actions = syncActions(watch.streamClosed())
     let change = isFailure && !targets.isEmpty ? online.streamFailed() : online.set(.unknown)
     return announce(change) + actions
   }
@@ -29,12 +29,12 @@ extension DocumentListens {
 
   /// The network may be used from now on, or not. A stream that is not to be used is closed by the caller.
   ///
-  /// - Parameter state: whether the server counts as out of reach while the network is not used; `unknown` when that
-  ///   is for a moment.
+  /// - Parameter state: the online state while the network is not used: `offline`, or `unknown`
+  ///   when the pause is short.
   package mutating func setEnabled(
     _ isEnabled: Bool, meanwhile state: OnlineState = .offline
   ) -> [SyncAction] {
-    let actions = actionsOf(watch.setEnabled(isEnabled))
+    let actions = syncActions(watch.setEnabled(isEnabled))
     return announce(online.set(isEnabled ? .unknown : state)) + actions
   }
 
@@ -43,7 +43,7 @@ extension DocumentListens {
     _ change: WatchChange, version: Timestamp? = nil
   ) -> [SyncAction] {
     let actions = announce(online.set(.online))
-    return actions + actionsOf(watch.received(change, version: version, matched: matched))
+    return actions + syncActions(watch.received(change, version: version, matched: matched))
   }
 
   mutating func announce(_ change: OnlineTracker.Change?) -> [SyncAction] {
@@ -71,7 +71,7 @@ extension DocumentListens {
 
   // MARK: What the parts ask for
 
-  mutating func actionsOf(_ actions: [WatchAction]) -> [SyncAction] {
+  mutating func syncActions(_ actions: [WatchAction]) -> [SyncAction] {
     actions.flatMap { action -> [SyncAction] in
       switch action {
       case .openStream: return [.openStream]
@@ -85,11 +85,11 @@ extension DocumentListens {
     }
   }
 
-  mutating func actionsOf(_ actions: [LimboAction]) -> [SyncAction] {
+  mutating func syncActions(_ actions: [LimboAction]) -> [SyncAction] {
     actions.flatMap { action -> [SyncAction] in
       switch action {
-      case .listen(let target): actionsOf(watch.listen(target, matched: matched))
-      case .unlisten(let target): actionsOf(watch.unlisten(target))
+      case .listen(let target): syncActions(watch.listen(target, matched: matched))
+      case .unlisten(let target): syncActions(watch.unlisten(target))
       }
     }
   }

@@ -3,13 +3,14 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// The rows from which tracked queries of documents are answered by their matches: as of when matches were whole, and
-/// which documents were read later.
+/// A change log for tracked queries: the time as of which each query's stored matches were
+/// complete (its version), and the documents that were read later.
 ///
-/// Only what some query needs has rows: of a source (a collection or a group) the documents that were read later than
-/// the least version of its queries. A source stands in keys as its kind and a hash: two with one hash share rows, of
-/// which each then has more than it needs.
-struct ChangeRows {
+/// Rows exist only where a query needs them: for each source (a collection or a group), the
+/// documents that were read later than the least version of its queries. A key holds a source as
+/// its kind and a hash. Two sources with one hash share their rows, so a query may look at more
+/// documents than it needs.
+struct ChangeLogRows {
   /// What a row begins with behind the tree.
   private enum Tag {
     static let newest: UInt8 = 0
@@ -53,7 +54,7 @@ struct ChangeRows {
     prefix + [Tag.version] + StoreKey.number(id.rawValue)
   }
 
-  func placeKey(_ id: QueryID, _ source: Bytes, _ time: Timestamp) -> Bytes {
+  func sourceVersionKey(_ id: QueryID, _ source: Bytes, _ time: Timestamp) -> Bytes {
     prefix + [Tag.place] + source + Self.bytes(time) + StoreKey.number(id.rawValue)
   }
 
@@ -229,7 +230,8 @@ struct ChangeRows {
     return paths
   }
 
-  /// Some rows of documents of a source that were read at a time at the latest; of all times when there is none.
+  /// Some rows of a source whose documents were read at a time or before it; any rows when the
+  /// time is nil.
   func behind(_ time: Timestamp?, of source: Bytes) throws(StoreError) -> [Bytes] {
     let rows = changes(source)
     let end = time.map { rows + Self.bytes($0) + [PathKey.endMark] }

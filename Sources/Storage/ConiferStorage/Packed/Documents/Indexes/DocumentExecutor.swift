@@ -3,7 +3,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 /// One query of documents over a moment of a store, by its plan.
-final class DocumentRun {
+final class DocumentExecutor {
   /// The row that names a document.
   struct Origin {
     let key: Bytes

@@ -3,7 +3,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 /// A tracked query of documents, answered from those that it matched and those that were read since.
-struct MatchesRun {
+struct MatchesExecutor {
   let view: LeafSnapshot
   let lane: Lane
   let target: DocumentTarget
@@ -26,8 +26,8 @@ struct MatchesRun {
         "Query \(id.rawValue) is tracked for another query or lane: name the one that was saved for "
           + "this one.")
     }
-    guard !target.matchesAll, let source = ChangeRows.source(target.source) else { return nil }
-    let rows = ChangeRows(view: view, tree: lane.tree)
+    guard !target.matchesAll, let source = ChangeLogRows.source(target.source) else { return nil }
+    let rows = ChangeLogRows(view: view, tree: lane.tree)
     guard let version = try rows.version(id), version.source == target.source else { return nil }
     let matches = Set(try queries.matches(id))
     let changed = try rows.changed(source, after: version.time)

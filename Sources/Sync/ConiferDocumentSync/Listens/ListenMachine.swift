@@ -1,13 +1,15 @@
 package import ConiferDocument
 package import ConiferWire
 
-/// The listens of a client of documents: joins views, listeners, what the server is asked for and what it
-/// says, limbo, and whether the server can be reached.
-package struct DocumentListens: Sendable {
+/// A state machine for all listens of one client. It connects views, listeners, the stream of
+/// listens, documents in limbo and the online state. It does no I/O: it returns the actions that
+/// the caller performs.
+package struct ListenMachine: Sendable {
   /// A view whose changes wait for its documents to be read anew.
   struct Refill: Sendable {
     var changes: ViewChanges
-    /// What the server said, if that changed the documents; a view that went offline since is not current by it.
+    /// The server's event, if it changed the documents. If the view went offline since then, the
+    /// event no longer makes it current.
     var event: RemoteEvent?
   }
 
@@ -73,8 +75,8 @@ package struct DocumentListens: Sendable {
       if let found = limbo.matched(target) { return found }
       let own = viewsByTarget[target] ?? []
       // Most targets have one query, and this is asked for each document that the server tells.
-      if own.count == 1 { return listened[own[0]]?.view.syncedKeys ?? [] }
-      let keys = own.compactMap { listened[$0]?.view.syncedKeys }
+      if own.count == 1 { return listened[own[0]]?.view.matchedPaths ?? [] }
+      let keys = own.compactMap { listened[$0]?.view.matchedPaths }
       return keys.dropFirst().reduce(keys.first ?? []) { $0.union($1) }
     }
   }
@@ -109,7 +111,7 @@ package struct DocumentListens: Sendable {
     } else {
       let stored = stored()
       request = stored
-      var view = QueryView(query, syncedKeys: stored.matched)
+      var view = QueryView(query, matchedPaths: stored.matched)
       target = self.number(of: query.target, reusing)
       // A mirrored query has the same target, which may be current already.
       let sibling = viewsByTarget[target]?.first.flatMap { listened[$0]?.view }
@@ -129,7 +131,7 @@ package struct DocumentListens: Sendable {
     var actions = first.map { [SyncAction.tell(id, $0, target)] } ?? []
     if options.source == .default, targets[target] == nil {
       let request = request ?? stored()
-      actions += actionsOf(
+      actions += syncActions(
         watch.listen(
           WatchTarget(
             target, query.target, resumeToken: request.resumeToken, version: request.version),
@@ -156,9 +158,9 @@ package struct DocumentListens: Sendable {
     let isWatched = (viewsByTarget[target] ?? []).contains { view in
       listened[view]?.listeners.contains { $0.source == .default } == true
     }
-    if !isWatched { actions += actionsOf(watch.unlisten(target)) }
+    if !isWatched { actions += syncActions(watch.unlisten(target)) }
     if listened[number]?.listeners.isEmpty == true { actions += end(number) }
-    return watch.isBlind ? actions + announce(online.set(.unknown)) : actions
+    return watch.isOnlineStateUnknown ? actions + announce(online.set(.unknown)) : actions
   }
 
   /// A view ends, and its target with the last one.
@@ -167,7 +169,7 @@ package struct DocumentListens: Sendable {
     views[ended.query] = nil
     sources.remove(ended.query.source, number)
     viewsByTarget[ended.target]?.removeAll { $0 == number }
-    var actions = actionsOf(limbo.viewEnded(number))
+    var actions = syncActions(limbo.viewEnded(number))
     if viewsByTarget[ended.target]?.isEmpty == true {
       viewsByTarget[ended.target] = nil
       let target = ended.view.target
@@ -179,7 +181,8 @@ package struct DocumentListens: Sendable {
 
   // MARK: Documents
 
-  /// Documents are others than before, with the writes that wait: a write was made, accepted or refused.
+  /// Documents changed because a write was made, accepted or refused. Waiting writes are applied
+  /// to them.
   package mutating func changed(_ documents: [Document]) -> [SyncAction] {
     take(documents, nil)
   }
@@ -188,15 +191,16 @@ package struct DocumentListens: Sendable {
   ///
   /// - Parameters:
   ///   - event: the event.
-  ///   - documents: the documents that are others than before, with the writes that wait.
+  ///   - documents: the changed documents, with the waiting writes applied.
   package mutating func stored(_ event: RemoteEvent, _ documents: [Document]) -> [SyncAction] {
     watch.stored(event)
     limbo.stored(event)
     var actions = take(documents, event)
-    // The server refused to tell of a document: it is listened to no longer, be it in limbo or not.
+    // The server refused to send a document: it is no longer listened to, whether it is in limbo
+    // or not.
     if event.version == .zero {
       for path in event.resolvedLimbo {
-        if let target = limbo.activeTargets[path] { actions += actionsOf(limbo.refused(target)) }
+        if let target = limbo.activeTargets[path] { actions += syncActions(limbo.refused(target)) }
       }
     }
     return actions
@@ -213,38 +217,39 @@ package struct DocumentListens: Sendable {
     return finish(number, item.view.changes(documents, after: refill.changes), refill.event)
   }
 
-  /// The server's event could not be stored: what was refused is asked for again, so that the server refuses it once
-  /// more. The caller closes the stream, so that all else is said again.
+  /// An event could not be stored. Targets that the server refused are asked for again, so that
+  /// the server repeats the refusal. The caller closes the stream, so that the server sends the
+  /// rest again.
   package mutating func notStored(_ event: RemoteEvent) -> [SyncAction] {
     event.resolvedLimbo.sorted().flatMap { path -> [SyncAction] in
       guard let target = limbo.activeTargets[path], targets[target] == nil else { return [] }
-      return actionsOf(watch.listen(limbo.request(path, target), matched: matched))
+      return syncActions(watch.listen(limbo.request(path, target), matched: matched))
     }
   }
 
   /// The documents with waiting writes that views show.
   package var pendingPaths: Set<DocumentPath> {
-    listened.values.reduce(into: []) { $0.formUnion($1.view.mutatedKeys) }
+    listened.values.reduce(into: []) { $0.formUnion($1.view.pendingPaths) }
   }
 
   /// The store lost some of what it had: all that is listened to is asked for anew.
-  package mutating func lost() -> [SyncAction] { actionsOf(watch.lost(matched: matched)) }
+  package mutating func lost() -> [SyncAction] { syncActions(watch.lost(matched: matched)) }
 
-  /// What the server says of a target can never be stored: its listeners end.
+  /// The data of a target can never be stored, so its listeners end.
   package mutating func refuse(_ target: TargetID, _ error: StatusError) -> [SyncAction] {
-    actionsOf(watch.unlisten(target)) + refused(target, error)
+    syncActions(watch.unlisten(target)) + refused(target, error)
   }
 
   private mutating func take(_ documents: [Document], _ event: RemoteEvent?) -> [SyncAction] {
     var actions: [SyncAction] = []
-    for (number, documents) in concerned(by: documents, event) {
+    for (number, documents) in affected(by: documents, event) {
       // No copy of the view is held, so that it is changed in place.
       let waiting = listened[number]?.refill
       guard let changes = listened[number]?.view.changes(documents, after: waiting?.changes),
         let query = listened[number]?.query
       else { continue }
       if let waiting {
-        // The read that was asked for has not come yet: it is for these changes, too.
+        // The requested read has not finished yet; its result will also cover these changes.
         listened[number]?.refill = Refill(changes: changes, event: event ?? waiting.event)
       } else if changes.needsRefill {
         listened[number]?.refill = Refill(changes: changes, event: event)
@@ -257,11 +262,11 @@ package struct DocumentListens: Sendable {
   }
 
   /// The views that changed documents or an event can concern, in their order, each with its documents.
-  private func concerned(
+  private func affected(
     by documents: [Document], _ event: RemoteEvent?
   ) -> [(number: ViewNumber, documents: [Document])] {
     var found: [ViewNumber: [Document]] = [:]
-    sources.forEach(concernedBy: documents) { number, document in
+    sources.forEach(affectedBy: documents) { number, document in
       found[number, default: []].append(document)
     }
     let told = event.map { Set($0.targets.keys).union($0.mismatches.keys) } ?? []
@@ -278,7 +283,7 @@ package struct DocumentListens: Sendable {
     let update = listened[number]?.view.apply(
       changes, event?.targets[target], isPendingReset: event?.mismatches[target] != nil)
     guard let update else { return [] }
-    let asked = actionsOf(
+    let asked = syncActions(
       limbo.viewChanged(number, into: update.intoLimbo, outOf: update.outOfLimbo))
     return asked + tell(number, update.snapshot)
   }
@@ -298,7 +303,7 @@ package struct DocumentListens: Sendable {
 }
 
 // What is known of what is listened to.
-extension DocumentListens {
+extension ListenMachine {
   /// The queries that listen by each target.
   package var queriesByTarget: [TargetID: [DocumentQuery]] {
     viewsByTarget.mapValues { $0.compactMap { listened[$0]?.query } }
@@ -320,7 +325,7 @@ extension DocumentListens {
     viewOf[listener].flatMap { listened[$0]?.query }
   }
 
-  /// Whether a query shows all that the server says it gives.
+  /// Whether a query shows exactly the documents that match on the server.
   package func isSynced(_ query: DocumentQuery) -> Bool {
     views[query].map { isSynced($0) } ?? false
   }
@@ -338,9 +343,9 @@ extension DocumentListens {
   /// Whether a view shows a document, or the server says that it matches a query.
   package func needs(_ path: DocumentPath) -> Bool {
     var isNeeded = false
-    sources.forEach(concernedBy: [Document(path, .unseen)]) { number, _ in
+    sources.forEach(affectedBy: [Document(path, .unseen)]) { number, _ in
       guard !isNeeded, let view = listened[number]?.view else { return }
-      isNeeded = view.documents[path] != nil || view.syncedKeys.contains(path)
+      isNeeded = view.documents[path] != nil || view.matchedPaths.contains(path)
     }
     return isNeeded
   }
@@ -348,7 +353,7 @@ extension DocumentListens {
   /// The documents that a query shows, and those that the server says match it.
   package func documents(of query: DocumentQuery) -> Set<DocumentPath> {
     guard let number = views[query], let view = listened[number]?.view else { return [] }
-    return view.syncedKeys.union(view.documents.lazy.map(\.path))
+    return view.matchedPaths.union(view.documents.lazy.map(\.path))
   }
 
   /// Where the queries that are listened to look for documents.

@@ -3,7 +3,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 /// Keeps the rows of documents that were read later than some query's version in step with the edits of a commit.
-final class ChangeKeeper: LeafFollower {
+final class ChangeLogKeeper: LeafFollower {
   /// What is known of a document that changes.
   private struct Change {
     /// When it was read as it was before; nil when it was not there.
@@ -14,14 +14,14 @@ final class ChangeKeeper: LeafFollower {
 
   private let tx: LeafTransaction
   private let tree: TreeID
-  private let rows: ChangeRows
+  private let rows: ChangeLogRows
   /// By path key.
   private var changes: [Bytes: Change] = [:]
 
   init(_ tx: LeafTransaction, _ tree: TreeID) {
     self.tx = tx
     self.tree = tree
-    rows = ChangeRows(view: tx, tree: tree)
+    rows = ChangeLogRows(view: tx, tree: tree)
   }
 
   /// Records when the documents in `low ..< high` were read before they are replaced.
@@ -82,19 +82,19 @@ final class ChangeKeeper: LeafFollower {
           try tx.delete(Spaces.changes, rows.changeKey(path, source, old))
         }
         guard let now else { continue }
-        // What comes late was not seen by those whose matches were whole then.
+        // Queries with a version at this time or later have not seen this document.
         let seen = try rows.queries(source, from: now)
         for id in seen { try MatchesVersions(tx: tx, tree: tree).forget(id) }
         if !seen.isEmpty { try collection.look(source, rows) }
         if let first = collection.least[source] ?? nil, now > first {
           try tx.put(
             Spaces.changes, rows.changeKey(path, source, now),
-            payload: ChangeRows.changePayload(path))
+            payload: ChangeLogRows.changePayload(path))
         }
       }
     }
     if let newest, let known = try rows.newest(), known < newest {
-      try tx.put(Spaces.changes, rows.newestKey, payload: ChangeRows.payload(newest: newest))
+      try tx.put(Spaces.changes, rows.newestKey, payload: ChangeLogRows.payload(newest: newest))
     }
   }
 }
@@ -110,18 +110,18 @@ private struct FollowedCollection {
   /// Goes on to the document of a path key.
   ///
   /// - Returns: whether a query may need a row of it.
-  mutating func follows(_ key: Bytes, _ rows: ChangeRows) throws(StoreError) -> Bool {
+  mutating func follows(_ key: Bytes, _ rows: ChangeLogRows) throws(StoreError) -> Bool {
     let own = DocumentKey.collection(of: key)
     if own == nil || own != start {
       start = own
-      sources = DocumentKey.document(key).map { ChangeRows.sources(of: $0) } ?? []
+      sources = DocumentKey.document(key).map { ChangeLogRows.sources(of: $0) } ?? []
       for source in sources where least[source] == nil { try look(source, rows) }
     }
     return sources.contains { (least[$0] ?? nil) != nil }
   }
 
   /// Looks up the least version of a source.
-  mutating func look(_ source: Bytes, _ rows: ChangeRows) throws(StoreError) {
+  mutating func look(_ source: Bytes, _ rows: ChangeLogRows) throws(StoreError) {
     least[source] = .some(try rows.least(source))
   }
 }

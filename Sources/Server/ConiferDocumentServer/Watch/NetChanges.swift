@@ -1,7 +1,7 @@
 import ConiferDocument
 
-/// What became of each document over some changes: how it was before the first and is after the last.
-struct DocumentSpans: Sendable {
+/// The net effect of changes on each document: how it was before the first and after the last.
+struct NetChanges: Sendable {
   private(set) var all: [DocumentPath: (before: Document, after: Document)] = [:]
   /// The documents in the order of their first changes.
   private(set) var order: [DocumentPath] = []

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferWire
 
-/// What a moment is made of, beside the stream that is told it.
+/// The inputs of a moment, besides the stream that receives it.
 struct MomentContext: Sendable {
   let database: DatabaseID
   let access: DocumentAccess
@@ -13,15 +13,15 @@ struct MomentContext: Sendable {
 
 /// Makes one moment of a stream: takes in what the client asked for, asks the store for what has to be read, and says what
 /// is new of each target.
-struct MomentMaker {
+struct MomentBuilder {
   private let context: MomentContext
   private var stream: ListeningStream
   private var starts: [TargetID: ListeningStream.Start] = [:]
   private var said: [WatchChange] = []
-  private var moment = Moment()
+  private var moment = MomentChanges()
   private var filters: [WatchChange] = []
   /// The documents that changed since the stream was last told something.
-  private var spans: DocumentSpans
+  private var netChanges: NetChanges
   /// What the store is asked for.
   private(set) var reads: [TargetID: DocumentQuery] = [:]
 
@@ -31,7 +31,7 @@ struct MomentMaker {
     self.context = context
     let behind = stream.behind ?? context.history.next
     let changes = context.history.changes(from: behind)
-    spans = DocumentSpans(changes ?? [])
+    netChanges = NetChanges(changes ?? [])
     if changes == nil { restartAll() }
     let inputs = stream.inputs
     self.stream.inputs = []
@@ -75,7 +75,7 @@ struct MomentMaker {
       starts[watch.id] = .whole
       return
     }
-    if let time = resumable(watch) {
+    if let time = resumeTime(watch) {
       starts[watch.id] = .changes(after: time, expectedCount: watch.expectedCount)
     } else {
       restart(watch.id)
@@ -83,7 +83,7 @@ struct MomentMaker {
   }
 
   /// From when a target goes on; nil when the server does not know what changed since.
-  private func resumable(_ watch: WatchTarget) -> Timestamp? {
+  private func resumeTime(_ watch: WatchTarget) -> Timestamp? {
     var time = watch.version
     if !watch.resumeToken.isEmpty {
       guard let token = ResumeToken(watch.resumeToken), token.instance == context.token.instance
@@ -98,7 +98,7 @@ struct MomentMaker {
     starts[id] = .whole
   }
 
-  /// The stream was told nothing for so long that what changed since is not known any more.
+  /// The history no longer has all changes since the stream's last moment: all targets begin anew.
   private mutating func restartAll() {
     for id in stream.targets.keys.sorted() { restart(id) }
   }
@@ -127,11 +127,11 @@ struct MomentMaker {
   // MARK: What changed
 
   private mutating func takeChanges() {
-    for path in spans.order {
-      guard let (before, after) = spans[path] else { continue }
-      var concerned: [TargetID] = []
-      stream.index.forEach(concernedBy: path) { concerned.append($0) }
-      for id in concerned where starts[id] == nil {
+    for path in netChanges.order {
+      guard let (before, after) = netChanges[path] else { continue }
+      var affected: [TargetID] = []
+      stream.index.forEach(affectedBy: path) { affected.append($0) }
+      for id in affected where starts[id] == nil {
         guard let target = stream.targets[id] else { continue }
         if target.document != nil, !stream.caller.may(.get(path, after.fields), context.access) {
           refuse(id)
@@ -161,7 +161,7 @@ struct MomentMaker {
       return
     }
     if let limit = target.target.limit {
-      // So many that the first ones of then are among them.
+      // Enough documents to include those that were within the limit at that time.
       let more = since(time, target).all.values.count { target.contains($0.after) }
       let (most, overflows) = limit.addingReportingOverflow(more)
       reads[id] = (try? target.query.limited(to: overflows ? .max : most)) ?? target.query
@@ -171,8 +171,8 @@ struct MomentMaker {
   }
 
   /// The changes of a target's documents after a moment that the history knows.
-  private func since(_ time: Timestamp, _ target: ListenedTarget) -> DocumentSpans {
-    DocumentSpans(
+  private func since(_ time: Timestamp, _ target: ListenedTarget) -> NetChanges {
+    NetChanges(
       (context.history.changes(after: time) ?? []).lazy.filter { target.concerns($0.path) })
   }
 
@@ -189,7 +189,7 @@ struct MomentMaker {
       if !stream.caller.may(request, context.access) { refuse(id) }
     }
     for (id, documents) in answers.sorted(by: { $0.key < $1.key }) where starts[id] == nil {
-      if let target = stream.targets[id], target.window != nil { slide(target, documents) }
+      if let target = stream.targets[id], target.window != nil { updateWindow(target, documents) }
     }
     let started = starts.keys.sorted()
     for id in started { begin(id, answers[id]) }
@@ -206,7 +206,7 @@ struct MomentMaker {
   }
 
   /// Says how a limited target's documents differ from those it showed before.
-  private mutating func slide(_ target: ListenedTarget, _ documents: [Document]) {
+  private mutating func updateWindow(_ target: ListenedTarget, _ documents: [Document]) {
     let before = target.window?.versions ?? [:]
     let window = ListenedTarget.Window(documents)
     stream.targets[target.id]?.window = window
@@ -214,7 +214,7 @@ struct MomentMaker {
       moment.match(document, target.id)
     }
     for path in before.keys.sorted() where window.versions[path] == nil {
-      moment.leave(path, spans[path]?.after, target.id)
+      moment.leave(path, netChanges[path]?.after, target.id)
     }
   }
 
@@ -227,10 +227,10 @@ struct MomentMaker {
       for document in shown { moment.match(document, id) }
       return
     }
-    let spans = since(time, target)
+    let netChanges = since(time, target)
     let count =
-      target.target.limit.map { resume(target, $0, answer, spans) }
-      ?? resume(target, shown.count, spans)
+      target.target.limit.map { resume(target, $0, answer, netChanges) }
+      ?? resume(target, shown.count, netChanges)
     if let expectedCount, expectedCount != count {
       filters.append(.filter(id, count: shown.count, filter(of: shown)))
     }
@@ -240,11 +240,11 @@ struct MomentMaker {
   ///
   /// - Returns: how many documents there were before.
   private mutating func resume(
-    _ target: ListenedTarget, _ count: Int, _ spans: DocumentSpans
+    _ target: ListenedTarget, _ count: Int, _ netChanges: NetChanges
   ) -> Int {
     var count = count
-    for path in spans.order {
-      guard let (before, after) = spans[path] else { continue }
+    for path in netChanges.order {
+      guard let (before, after) = netChanges[path] else { continue }
       take(before, after, target)
       count += (target.contains(before) ? 1 : 0) - (target.contains(after) ? 1 : 0)
     }
@@ -256,17 +256,17 @@ struct MomentMaker {
   /// - Parameter answer: its documents, and as many more as changed.
   /// - Returns: how many documents it showed before.
   private mutating func resume(
-    _ target: ListenedTarget, _ limit: Int, _ answer: [Document], _ spans: DocumentSpans
+    _ target: ListenedTarget, _ limit: Int, _ answer: [Document], _ netChanges: NetChanges
   ) -> Int {
-    let unchanged = answer.filter { spans[$0.path] == nil }
-    let then = target.target.evaluate(unchanged + spans.all.values.map(\.before))
+    let unchanged = answer.filter { netChanges[$0.path] == nil }
+    let then = target.target.evaluate(unchanged + netChanges.all.values.map(\.before))
     let (old, new) = (Set(then.map(\.path)), answer.prefix(limit))
-    for document in new where !old.contains(document.path) || spans[document.path] != nil {
+    for document in new where !old.contains(document.path) || netChanges[document.path] != nil {
       moment.match(document, target.id)
     }
     let shown = Set(new.map(\.path))
     for document in then where !shown.contains(document.path) {
-      moment.leave(document.path, spans[document.path]?.after, target.id)
+      moment.leave(document.path, netChanges[document.path]?.after, target.id)
     }
     return then.count
   }

@@ -3,23 +3,26 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
 
-// As of when stored matches are whole, so that queries are answered from them and from what was read later.
+// The time as of which stored matches are complete. Queries are then answered from them and from
+// documents that were read later.
 extension TargetStore {
-  /// A query shows all that the server says it gives as of a time: its stored matches are whole. That is stored now and
-  /// then, and at release.
+  /// Records that the stored matches of a query are complete as of a time. The time is stored now
+  /// and then, and at release.
   ///
   /// - Parameter id: the query's target.
-  func becameWhole(_ id: TargetID, at time: ConiferDocument.Timestamp) {
-    guard let row = rows[id], !store.isEager, row.target.isSource, time > row.whole ?? .zero
+  func becameComplete(_ id: TargetID, at time: ConiferDocument.Timestamp) {
+    guard let row = rows[id], !store.collectsEagerly, row.target.isSource, time > row.whole ?? .zero
     else { return }
     rows[id]?.whole = time
-    if time.isWorthStoring(since: row.storedWhole), time.isWorthStoring(since: row.wholeTried) {
+    if time.isWorthStoring(since: row.storedCompleteTime),
+      time.isWorthStoring(since: row.triedCompleteTime)
+    {
       due.insert(id)
     }
   }
 
-  /// Stores as of when matches are whole, of all queries of which that is due.
-  func storeWholeness() {
+  /// Stores the times of complete matches that are due.
+  func storeCompleteness() {
     guard !due.isEmpty else { return }
     let ids = due.sorted()
     due = []
@@ -27,20 +30,21 @@ extension TargetStore {
       var edits: [TargetID: DocumentEdit] = [:]
       for id in ids {
         guard let row = rows[id] else { continue }
-        rows[id]?.wholeTried = row.whole
-        edits[id] = try wholeness(row)
+        rows[id]?.triedCompleteTime = row.whole
+        edits[id] = try completenessEdit(row)
       }
       guard !edits.isEmpty else { return }
       try store.commit([.documents(store.tree, Array(edits.values))])
-      for id in edits.keys { if let row = rows[id] { rows[id]?.storedWhole = row.whole } }
+      for id in edits.keys { if let row = rows[id] { rows[id]?.storedCompleteTime = row.whole } }
     } catch {
       store.log("what the server said of queries is not kept", error)
     }
   }
 
-  /// The edit that says as of when a target's matches are whole; nil when it would say nothing new, or what is not so.
-  func wholeness(_ row: Row) throws(StoreError) -> DocumentEdit? {
-    guard row.whole != row.storedWhole, let time = row.whole else { return nil }
+  /// The edit that stores the time of a target's complete matches; nil when the time is stored
+  /// already, or a waiting write may hide a match.
+  func completenessEdit(_ row: Row) throws(StoreError) -> DocumentEdit? {
+    guard row.whole != row.storedCompleteTime, let time = row.whole else { return nil }
     // What a waiting write hides may come back, and nobody has asked the server whether it matches.
     let isHidden = try store.read { (view, lane) throws(StoreError) in
       guard try view.totals(lane).pending > 0 else { return false }

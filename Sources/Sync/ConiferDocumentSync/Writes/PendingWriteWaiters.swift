@@ -1,5 +1,5 @@
-/// Those who wait until the writes of now have ended.
-package struct PendingWrites: Sendable {
+/// The callers that wait until all writes that are pending now have ended.
+package struct PendingWriteWaiters: Sendable {
   /// Who waits; the caller numbers them.
   package typealias Waiter = UInt64
 

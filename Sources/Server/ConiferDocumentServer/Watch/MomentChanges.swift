@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferWire
 
 /// What a stream is told of documents at one moment: each once, with all targets that it concerns.
-struct Moment {
+struct MomentChanges {
   private struct Entry {
     /// The document as it is; nil when it was not changed.
     var document: Document?

@@ -2,10 +2,11 @@ import ConiferDocument
 import ConiferStorage
 import ConiferWire
 
-/// What was made of batches whose answers may have been lost, by the streams of writes that they came on.
+/// The results of batches whose answers may have been lost, by the stream that they came on. A
+/// batch that is sent again gets its first result, and is not applied twice.
 ///
 /// It is stored with each commit, so a restart forgets nothing.
-struct WriteMemory: Sendable {
+struct DeduplicationLog: Sendable {
   /// How many streams are remembered beside those that are open; the ones that sent the longest time ago are forgotten.
   static let mostStreams = 1000
   /// How many batches of a stream are remembered.
@@ -89,7 +90,7 @@ struct WriteMemory: Sendable {
   mutating func forgetStored() { forgotten = [] }
 
   /// Goes on with what the store did not yet have of streams that are open.
-  mutating func keep(_ open: Set<UInt64>, of earlier: WriteMemory) {
+  mutating func keep(_ open: Set<UInt64>, of earlier: DeduplicationLog) {
     for id in open where streams[id] == nil { streams[id] = earlier.streams[id] }
   }
 
@@ -116,7 +117,7 @@ struct WriteMemory: Sendable {
   }
 }
 
-extension WriteMemory.Stream {
+extension DeduplicationLog.Stream {
   var record: MapValue {
     var fields: MapValue = [
       "last": .integer(last), "batches": .array(batches.map { .map($0.record) }),
@@ -131,12 +132,12 @@ extension WriteMemory.Stream {
     if case .string(let user) = record["user"] { self.user = user } else { user = nil }
     self.last = last
     self.batches = batches.compactMap { value in
-      if case .map(let fields) = value { WriteMemory.Batch(fields) } else { nil }
+      if case .map(let fields) = value { DeduplicationLog.Batch(fields) } else { nil }
     }
   }
 }
 
-extension WriteMemory.Batch {
+extension DeduplicationLog.Batch {
   fileprivate var record: MapValue {
     let results = result.results.map { result -> DocumentValue in
       var fields: MapValue = ["transforms": .array(result.transforms)]
