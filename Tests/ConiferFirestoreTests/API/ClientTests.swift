@@ -198,6 +198,12 @@ struct ClientTests {
     try await world.end()
   }
 
+  @Test func `what a store in memory keeps can be removed`() async throws {
+    let world = try ClientWorld(.memory, isOnline: false)
+    try await world.firestore.clearPersistence()
+    try await world.end()
+  }
+
   @Test(
     "What is kept is removed before the first use and after the end, not between",
     arguments: EngineStore.durable)

@@ -14,7 +14,9 @@ extension FirestoreEngine {
       let backend = try configuration.effectiveStorage.open()
       do throws(StoreError) {
         let tree = try await backend.tree(named: "\(database)", order: .documents)
-        _ = try await backend.commit([.wipe(tree)], configuration.options.durability.wanted)
+        let durability = min(
+          configuration.options.durability.wanted, backend.traits.store.strongest)
+        _ = try await backend.commit([.wipe(tree)], durability)
       } catch {
         try? await backend.close()
         throw error
