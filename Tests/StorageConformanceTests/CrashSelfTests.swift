@@ -282,7 +282,7 @@ private final class ResurrectingBackend: EvictingBackend, DocumentBackend {
     guard !back.isEmpty, case .documents(let tree, _)? = edits.first(where: \.isOfDocuments) else {
       return receipt
     }
-    try await base.commit([.documents(tree, back.map { .put($0) })], durability)
+    _ = try await base.commit([.documents(tree, back.map { .put($0) })], durability)
     return receipt
   }
 

@@ -155,7 +155,9 @@ final class DocumentLoop: StepHandler {
   /// Sees to what the storage lost: the server tells it again, or nobody does.
   private func mend() {
     let isDamaged = !store.takeIncidents().isEmpty
-    if isDamaged { writes.findLost() }
+    if isDamaged {
+      _ = recovery.attempt { [writes] () throws(StoreError) in try writes.findLost() }
+    }
     writes.endLost { sending.withdraw($0) }
     if isDamaged { listening.lost() }
   }

@@ -50,13 +50,15 @@ struct RequestInbox: Sendable {
     switch request.asker {
     case .none: requests.append(request)
     case .call:
-      guard calls.hasRoom(for: request.bytes, Self.mostCalls) else { return .refused }
-      calls.add(request.bytes)
+      let bytes = request.bytes
+      guard calls.hasRoom(for: bytes, Self.mostCalls) else { return .refused }
+      calls.add(bytes)
       requests.append(request)
     case .stream(let id):
       guard !flooded.contains(id) else { return .waits }
-      if streams[id, default: Load()].hasRoom(for: request.bytes, Self.mostOfStream) {
-        streams[id, default: Load()].add(request.bytes)
+      let bytes = request.bytes
+      if streams[id, default: Load()].hasRoom(for: bytes, Self.mostOfStream) {
+        streams[id, default: Load()].add(bytes)
         requests.append(request)
       } else {
         flooded.insert(id)

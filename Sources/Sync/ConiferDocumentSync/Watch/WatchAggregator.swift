@@ -35,6 +35,13 @@ struct WatchAggregator: Sendable {
   private var setBacks = 0
   /// How many snapshots of the past were passed over since.
   private var passedOver = 0
+  /// How many snapshots in a row were taken in.
+  private var takenIn = 0
+  /// Whether a server that may be a new one told a snapshot that was passed over.
+  private var hasLagged = false
+
+  /// After so many snapshots in a row, how often the time went back is forgotten.
+  private static let forgives = 64
 
   init(_ database: DatabaseID) { self.database = database }
 
@@ -72,10 +79,21 @@ struct WatchAggregator: Sendable {
   ///
   /// - Returns: whether the server's time went back.
   mutating func isSetBack() -> Bool {
+    takenIn = 0
     passedOver += 1
     guard passedOver >= 1 << min(setBacks, 30) else { return false }
     (setBacks, passedOver) = (setBacks + 1, 0)
     return true
+  }
+
+  /// A server that began all anew told a snapshot of just before the newest one: a replica that lags, or a server that
+  /// lost its last commits.
+  mutating func lagged() { hasLagged = true }
+
+  /// Whether what is told next stands for all that was known, also for what is newer.
+  mutating func takeLag() -> Bool {
+    defer { hasLagged = false }
+    return hasLagged
   }
 
   /// Passes something over.
@@ -212,6 +230,8 @@ struct WatchAggregator: Sendable {
     at version: Timestamp, _ targets: [TargetID: WatchTarget], _ matched: Matched
   ) -> RemoteEvent {
     isFirst = false
+    takenIn += 1
+    if takenIn == Self.forgives { setBacks = 0 }
     var event = RemoteEvent(version: version, mismatches: mismatches)
     for id in Array(states.keys) where isActive(id, targets) {
       // When a target is a single missing document, the server sends only that it is current.

@@ -173,6 +173,7 @@ package struct WatchMachine: Sendable {
         (isNew && newest.isAhead(of: $0)) || (newest.isFarAhead(of: $0) && aggregator.isSetBack())
       } ?? false
     if let version, version < newest {
+      if isNew, !serverTimeWentBack { aggregator.lagged() }
       aggregator.pass(
         serverTimeWentBack ? .wentBack(version, newest: newest) : .past(version, newest: newest))
     }
@@ -182,7 +183,7 @@ package struct WatchMachine: Sendable {
       return actions
     }
     var event = aggregator.event(at: version, targets, matched)
-    event.serverTimeWentBack = serverTimeWentBack
+    event.serverTimeWentBack = aggregator.takeLag() || serverTimeWentBack
     if serverTimeWentBack, !isNew { askAnew(&event, matched) }
     stream = .open(aggregator, newest: version)
     actions += requests(for: event, matched)

@@ -9,6 +9,8 @@ struct BundleContent: ~Copyable {
   /// The documents that named queries give, by the bytes of their names.
   private var matches: [[UInt8]: Set<DocumentPath>] = [:]
   private(set) var queries: [BundleElement.NamedQuery] = []
+  /// The bytes of these queries' names.
+  private var names: Set<[UInt8]> = []
   private var reader: BundleReader
   private let database: DatabaseID
   private let latest: ConiferDocument.Timestamp
@@ -51,6 +53,11 @@ struct BundleContent: ~Copyable {
       case .namedQuery(let query):
         try check(query.query.database)
         try Self.check(query.readTime, before: latest)
+        guard names.insert(Array(query.name.utf8)).inserted else {
+          throw StatusError(
+            .invalidArgument,
+            "The bundle has two queries of the name \(query.name). Load one that the server made.")
+        }
         queries.append(query)
       case .documentMetadata(let document):
         try check(document.name.database)
@@ -93,7 +100,8 @@ struct BundleContent: ~Copyable {
 
   private func checkMatches(of query: BundleElement.NamedQuery) throws(StatusError) {
     let source = query.query.source
-    guard let path = matches(of: query).first(where: { !source.contains($0) }) else { return }
+    let matches = matches[Array(query.name.utf8)] ?? []
+    guard let path = matches.first(where: { !source.contains($0) }) else { return }
     throw StatusError(
       .invalidArgument,
       "The bundle's query \(query.name) gives \(path), which is not where it looks. Load a bundle that "

@@ -76,8 +76,9 @@ final class Bundles {
   /// A load is over: the next one of the bundle begins.
   private func end(_ load: BundleLoad) {
     if let bundleTarget = load.bundleTarget { _ = store.setActive(false, bundleTarget) }
-    loads[load.key]?.removeFirst()
-    if loads[load.key]?.isEmpty == true { loads[load.key] = nil } else { later(load.key) }
+    let rest = loads[load.key]?.dropFirst() ?? []
+    loads[load.key] = rest.isEmpty ? nil : Array(rest)
+    if !rest.isEmpty { later(load.key) }
   }
 
   private func reading<R>(_ body: () throws(StatusError) -> R) throws(FirestoreError) -> R {
@@ -92,8 +93,8 @@ final class Bundles {
 
   /// A day after now, as the device's clock has it or the server was heard last. A clock that was never set says nothing.
   private var latestTime: ConiferDocument.Timestamp {
-    let clock = listening.setup.clock.wallTime / 1000
-    let now = max(clock < Self.firstTime ? Self.lastTime : clock, listening.events.newest.seconds)
+    let known = max(listening.setup.clock.wallTime / 1000, listening.events.newest.seconds)
+    let now = known < Self.firstTime ? Self.lastTime : known
     return (try? ConiferDocument.Timestamp(seconds: now + 86_400)) ?? listening.events.newest
   }
 

@@ -172,5 +172,7 @@ extension Listening {
 
 extension StoreError {
   /// Whether the same would be refused again, however often it is tried.
-  fileprivate var isLasting: Bool { code == .invalid || code == .tooLarge }
+  fileprivate var isLasting: Bool {
+    code == .invalid || code == .tooLarge || code == .newerFormat
+  }
 }

@@ -147,12 +147,12 @@ final class DocumentWrites {
   /// The server accepted a write: one commit ends it and stores what the server made of its documents.
   ///
   /// - Parameter batch: the write as it was sent.
-  /// - Returns: the commit.
+  /// - Returns: the commit; nil when the disk is full, and the write's record was lost, so that it cannot be sent again.
   /// - Throws: when that cannot be stored; it may be called again.
   func accepted(
     _ id: OutboundWriteID, _ batch: MutationBatch, _ commitTime: ConiferDocument.Timestamp,
     _ results: [WriteResult], token: [UInt8]
-  ) throws(StoreError) -> CommitID {
+  ) throws(StoreError) -> CommitID? {
     // Not so when its record was lost, or an earlier call's commit was made and reported as failed.
     let isQueued = try find(id) != nil
     let documents = try store.read { (view, lane) throws(StoreError) in
@@ -166,7 +166,11 @@ final class DocumentWrites {
     var edits = [Self.keeping(token, of: id.lane)]
     if isQueued { edits.append(.finish(id.lane, id.number, .acknowledged)) }
     if !documents.isEmpty { edits.append(.documents(store.tree, documents.map { .put($0) })) }
-    let commit = try store.commit(edits).commit
+    let commit: CommitID?
+    do throws(StoreError) { commit = try store.commit(edits).commit } catch {
+      guard !isQueued, error.code == .full else { throw error }
+      commit = nil
+    }
     _ = progress.endSending(id, .acknowledged)
     end(id, .acknowledged, nil, batch)
     return commit
@@ -198,21 +202,19 @@ final class DocumentWrites {
   }
 
   /// Looks for writes whose records were lost.
-  func findLost() {
-    do throws(StoreError) {
-      lost = try store.read { (view, _) throws(StoreError) in
-        var lost: Set<OutboundWriteID> = []
-        for id in progress.followed {
-          if try view.entry(id.lane, id.number) == nil,
-            try view.finishedWrite(id.lane, id.number) == nil
-          {
-            lost.insert(id)
-          }
+  ///
+  /// - Throws: when that cannot be read; it may be called again.
+  func findLost() throws(StoreError) {
+    lost = try store.read { (view, _) throws(StoreError) in
+      var lost: Set<OutboundWriteID> = []
+      for id in progress.followed {
+        if try view.entry(id.lane, id.number) == nil,
+          try view.finishedWrite(id.lane, id.number) == nil
+        {
+          lost.insert(id)
         }
-        return lost
       }
-    } catch {
-      store.log("which writes were lost is not known", error)
+      return lost
     }
   }
 

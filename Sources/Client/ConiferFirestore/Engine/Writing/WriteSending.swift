@@ -127,7 +127,7 @@ final class WriteSending {
       case .accepted(let id, let batch, let commitTime, let results, let token):
         ended(id) { [self] (id) throws(StoreError) in
           let commit = try writes.accepted(id, batch, commitTime, results, token: token)
-          if keeping.isDue(writes.survivePower) { harden(.answered(token), commit) }
+          if let commit, keeping.isDue(writes.survivePower) { harden(.answered(token), commit) }
         }
       case .refused(let id, let error):
         ended(id) { [writes] (id) throws(StoreError) in try writes.refused(id, error) }

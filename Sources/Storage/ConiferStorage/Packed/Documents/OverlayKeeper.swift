@@ -186,14 +186,14 @@ struct OverlayEditor {
     return overlay?.applied(to: base) ?? base
   }
 
-  /// Applies all waiting batches of a document anew.
+  /// Applies all waiting batches of a document anew. While writes wait, an overlay that a later version wrote stays as it
+  /// is, so that answers and the server's word go on.
   func renew(_ path: DocumentPath) throws(StoreError) {
-    try rows.refuseLater(path)
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
+    let place = DocumentKey.treePath(path)
+    if try rows.isLater(rows.key(path)), try reader.isTouched(place) { return }
     // What a later version queued is not shown, and stays.
-    let batches = try reader.entries(touching: DocumentKey.treePath(path)).compactMap {
-      MutationBatch($0.payload)
-    }
+    let batches = try reader.entries(touching: place).compactMap { MutationBatch($0.payload) }
     try set(Overlay(of: batches, over: try base(path)), path)
   }
 
@@ -245,7 +245,11 @@ struct OverlayEditor {
   func renewAll() throws(StoreError) {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     guard try reader.isReadable() else { return }
-    try tx.deleteAll(Spaces.overlays, prefix: rows.prefix)
+    // What a later version wrote stays.
+    var later: Set<Bytes> = []
+    for (key, _) in try tx.entries(Spaces.overlays, prefix: rows.prefix) {
+      if try rows.isLater(key) { later.insert(key) } else { try tx.delete(Spaces.overlays, key) }
+    }
     let prefix = rows.prefix + [QueueReader.Section.unanswered.rawValue]
     var after: Bytes?
     while true {
@@ -257,7 +261,9 @@ struct OverlayEditor {
           }
         }
         guard let payload = entry??.payload, let batch = MutationBatch(payload) else { continue }
-        for path in batch.paths { try lay([batch], over: path) }
+        for path in batch.paths where !later.contains(rows.key(path)) {
+          try lay([batch], over: path)
+        }
       }
       guard let last = keys.last else { return }
       after = last

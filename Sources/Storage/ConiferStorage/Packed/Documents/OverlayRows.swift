@@ -98,15 +98,12 @@ struct OverlayRows {
         + "know: open the store with a newer one. Nothing was changed.")
   }
 
-  /// Refuses to make a row anew that a later version wrote.
-  ///
-  /// - Throws: `newerFormat`.
-  func refuseLater(_ path: DocumentPath) throws(StoreError) {
-    let key = key(path)
+  /// Whether a later version wrote a row.
+  func isLater(_ key: Bytes) throws(StoreError) -> Bool {
     guard let value = try view.value(Spaces.overlays, key),
       let payload = Record.open(Spaces.overlays, key, value)
-    else { return }
-    if payload.withUnsafeBytes(Self.isLater) { throw Self.later }
+    else { return false }
+    return payload.withUnsafeBytes(Self.isLater)
   }
 
   /// Whether bytes that hold no row have an effect that only a later version knows.
@@ -118,12 +115,17 @@ struct OverlayRows {
   }
 
   /// The overlay of a document where its row tells which previous values are the document's, as rows of before the first
-  /// release do not.
+  /// release do not; nil also for a later version's.
   func decidable(_ path: DocumentPath) throws(StoreError) -> Overlay? {
     let key = key(path)
     guard let value = try view.value(Spaces.overlays, key) else { return nil }
-    let row = try Self.row(key, value)
-    return row.hasStampedMask && row.overlay.path == path ? row.overlay : nil
+    do throws(StoreError) {
+      let row = try Self.row(key, value)
+      return row.hasStampedMask && row.overlay.path == path ? row.overlay : nil
+    } catch {
+      guard error.code == .newerFormat else { throw error }
+      return nil
+    }
   }
 
   private static func row(
