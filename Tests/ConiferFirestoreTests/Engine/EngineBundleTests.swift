@@ -122,6 +122,17 @@ import Testing
     await world.end()
   }
 
+  @Test func `are refused when two queries have one name`() async throws {
+    let world = try EngineWorld { $0.transport = nil }
+    await load(
+      world,
+      Self.bundle(
+        "rooms", "1970-01-01T00:00:03Z",
+        [Self.query, Self.query] + Self.document("rooms/a", 2, queries: ["best"])))
+    #expect(world.told.take() == ["0/1", "invalidArgument"])
+    await world.end()
+  }
+
   /// A bundle of so many documents, each with a number.
   private static func many(_ count: Int, _ n: Int, _ time: String) -> [UInt8] {
     bundle("rooms", time, (100..<100 + count).flatMap { document("rooms/r\($0)", n) })

@@ -49,7 +49,7 @@ extension Firestore {
       try? await before?.over()
       let failure: FirestoreError?
       do throws(FirestoreError) {
-        try await FirestoreEngine.wipe(configuration)
+        try await configuration.wipe()
         failure = nil
       } catch {
         failure = error

@@ -119,7 +119,7 @@ final class ScenarioClient {
       await end()
       listeners.removeAll()
       writes = ScenarioWrites()
-      try await FirestoreEngine.wipe(configuration)
+      try await configuration.wipe()
     case .collectGarbage(let threshold):
       // The reference collects all that it may once there is more than the threshold.
       if try storage.cacheSize() > threshold { try await engine.collectGarbage(downTo: 0) }

@@ -2,20 +2,16 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 
-extension FirestoreEngine {
+extension FirestoreConfiguration {
   /// Removes all that is kept of a database that no engine uses: documents, indexes, and writes that wait.
-  package static func wipe(
-    _ configuration: FirestoreConfiguration
-  ) async throws(FirestoreError) {
-    guard configuration.isPersistenceEnabled else { return }
-    let database = DatabaseID(
-      project: configuration.projectID, database: configuration.databaseID)
+  package func wipe() async throws(FirestoreError) {
+    guard isPersistenceEnabled else { return }
+    let database = DatabaseID(project: projectID, database: databaseID)
     do throws(StoreError) {
-      let backend = try configuration.effectiveStorage.open()
+      let backend = try effectiveStorage.open()
       do throws(StoreError) {
         let tree = try await backend.tree(named: "\(database)", order: .documents)
-        let durability = min(
-          configuration.options.durability.wanted, backend.traits.store.strongest)
+        let durability = min(options.durability.wanted, backend.traits.store.strongest)
         _ = try await backend.commit([.wipe(tree)], durability)
       } catch {
         try? await backend.close()
