@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferEngine
+import ConiferStorage
 import ConiferWire
 
 /// What the transactions of an engine ask the server, each time with the token of who is signed in.
