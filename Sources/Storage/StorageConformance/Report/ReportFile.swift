@@ -6,13 +6,17 @@ enum ReportFile {
   /// The factories whose inapplicable checks this process has reported.
   private static let reported = Mutex<Set<String>>([])
 
+  private static var directory: String? {
+    Variable.text("CONIFER_REPORT").flatMap { $0.isEmpty ? nil : $0 }
+  }
+
   /// Prints what a check counted, and adds its line to the report if one was asked for.
   static func append(_ result: CheckResult) {
     if !result.counts.isEmpty {
       let counts = result.counts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
       print("\(result.factory), \(result.group): \(counts.joined(separator: ", "))")
     }
-    guard let directory = System.variable("CONIFER_REPORT") else { return }
+    guard let directory else { return }
     // Any backend name must become a valid file name.
     let name = result.backend.utf8.map { byte in
       let isPlain = (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
@@ -25,7 +29,7 @@ enum ReportFile {
 
   /// Reports the checks that do not apply to a factory, once in a process.
   static func tell(_ factory: String, tier: Int, _ leftOut: () -> [CheckResult]) {
-    guard System.variable("CONIFER_REPORT") != nil,
+    guard directory != nil,
       reported.withLock({ $0.insert("\(tier) \(factory)").inserted })
     else { return }
     for result in leftOut() { append(result) }
