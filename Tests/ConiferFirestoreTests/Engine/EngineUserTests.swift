@@ -42,6 +42,34 @@ import Testing
     await world.end()
   }
 
+  /// What is tracked is everybody's.
+  @Test(arguments: EngineStore.allCases)
+  func `shows what a query with a filter gives to whoever is signed in`(store: EngineStore)
+    async throws
+  {
+    let world = try EngineWorld(store, usesTokens: true)
+    let signIn = try #require(world.signIn)
+    let n = ConiferDocument.FieldPath(unchecked: ["n"])
+    let query = try world.query("rooms").filtered(.field(n, .greaterThan, .integer(1)))
+    for (id, user) in [(1, "ann"), (3, "bob")] as [(ListenerID, String)] {
+      signIn.set(.user(user))
+      world.engine.tokenDidChange()
+      await world.listen(id, query)
+      try world.server.tell(2, [("rooms/b", 2)], at: id == 1 ? 1000 : 2000)
+      try world.set("rooms/\(user)", 3)
+      await world.settle()
+      let told = world.told.take()
+      #expect(told.last == "\(id): b2 \(user)3 pending", "\(told)")
+      world.engine.unlisten(id)
+      await world.settle()
+      await world.listen(id + 1, query)
+      #expect(world.told.take().first == "\(id + 1): b2 \(user)3 cached pending")
+      world.engine.unlisten(id + 1)
+      await world.settle()
+    }
+    await world.end()
+  }
+
   @Test(arguments: EngineStore.durable)
   func `keeps the token of each user's stream of writes`(store: EngineStore) async throws {
     let world = try EngineWorld(store, usesTokens: true)

@@ -23,7 +23,8 @@ public protocol DocumentView: StorageView {
   ///
   /// - Parameter id: the tracked query that this one is, or nil. Where its matches have a version the backend may look
   ///   at them and at what was read later alone; the documents are the same. A number that is not tracked counts as nil.
-  /// - Throws: `invalid` also when another query is tracked under the number.
+  /// - Throws: `invalid` also when another query is tracked under the number, or that of another user. One that was saved
+  ///   for the empty identity serves every user.
   func query(
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer

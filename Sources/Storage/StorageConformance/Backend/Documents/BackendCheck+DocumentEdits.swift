@@ -195,6 +195,11 @@ extension BackendCheck {
       }
       try pair.requireSame("after queries were refused")
       try requireEqual(try ask(anna, query, id), documents, "what the tracked query gives later")
+      let shared = TrackedQuery(Lane(tree: tree), query.target)
+      let sharedID = try await pair.commit(.saveQuery(shared)).queries[0]
+      for lane in [anna, Lane(tree: tree)] {
+        try requireEqual(try ask(lane, query, sharedID), documents, "what nobody's query gives")
+      }
       try pair.isSound()
     },
   ]

@@ -15,12 +15,15 @@ struct MatchesExecutor {
   /// The documents that match and have no waiting writes, sorted, up to the limit; nil when the usual plan is better, or
   /// the matches do not tell all.
   ///
-  /// - Throws: `invalid` when the tracked query is another one.
+  /// - Throws: `invalid` when the tracked query is another one, or another user's; nobody's is everybody's.
   func find(_ id: QueryID) throws(StoreError) -> FoundDocuments? {
     let queries = Queries(view: view, tree: lane.tree, order: .documents)
     guard let query = try queries.query(id) else { return nil }
-    let own = TrackedQuery(lane, target)
-    guard query.path == own.path, query.parameters.utf8.elementsEqual(own.parameters.utf8) else {
+    let isOwn = [lane, Lane(tree: lane.tree)].contains { owner in
+      let own = TrackedQuery(owner, target)
+      return query.path == own.path && query.parameters.utf8.elementsEqual(own.parameters.utf8)
+    }
+    guard isOwn else {
       throw StoreError(
         .invalid,
         "Query \(id.rawValue) is tracked for another query or lane: name the one that was saved for "
