@@ -137,6 +137,14 @@ extension TrackedQuery {
       || document.collection.id.utf8.elementsEqual(group.utf8)
   }
 
+  /// Whether what is tracked is this query of a user: saved for that user, or for the empty identity, which is everybody's.
+  package func serves(_ lane: Lane, _ target: DocumentTarget) -> Bool {
+    [lane, Lane(tree: lane.tree)].contains { owner in
+      let own = TrackedQuery(owner, target)
+      return path == own.path && parameters.utf8.elementsEqual(own.parameters.utf8)
+    }
+  }
+
   /// What tells a query of documents from others at its path.
   fileprivate static func parameters(_ lane: Lane, _ target: DocumentTarget) -> String {
     lane.identity + "\0" + target.canonical

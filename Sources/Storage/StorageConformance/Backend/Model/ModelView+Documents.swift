@@ -51,11 +51,8 @@ extension ModelView: DocumentView {
     do throws(DocumentError) { try query.validate() } catch {
       throw StoreError(.invalid, error.message)
     }
-    if let id, let known = try tree(lane.tree).queries[id] {
-      let own = TrackedQuery(lane, query.target)
-      guard known.path == own.path, known.parameters.utf8.elementsEqual(own.parameters.utf8) else {
-        throw StoreError(.invalid, "Another query has the number \(id.rawValue).")
-      }
+    if let id, let known = try tree(lane.tree).queries[id], !known.serves(lane, query.target) {
+      throw StoreError(.invalid, "Another query has the number \(id.rawValue).")
     }
     return DocumentAnswer(
       query.evaluate(try shown(lane)), DocumentExplanation(.scan(collections: 0)))

@@ -19,11 +19,7 @@ struct MatchesExecutor {
   func find(_ id: QueryID) throws(StoreError) -> FoundDocuments? {
     let queries = Queries(view: view, tree: lane.tree, order: .documents)
     guard let query = try queries.query(id) else { return nil }
-    let isOwn = [lane, Lane(tree: lane.tree)].contains { owner in
-      let own = TrackedQuery(owner, target)
-      return query.path == own.path && query.parameters.utf8.elementsEqual(own.parameters.utf8)
-    }
-    guard isOwn else {
+    guard query.serves(lane, target) else {
       throw StoreError(
         .invalid,
         "Query \(id.rawValue) is tracked for another query or lane: name the one that was saved for "
