@@ -35,7 +35,7 @@ final class BundleLoad {
   }
 
   /// The target under which the documents are held: no server is asked for it.
-  func umbrellaTarget(in database: DatabaseID) -> DocumentTarget {
+  func target(in database: DatabaseID) -> DocumentTarget {
     DocumentQuery(.group("__bundle__/docs/" + content.metadata.id), in: database).target
   }
 }

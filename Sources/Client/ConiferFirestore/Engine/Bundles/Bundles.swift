@@ -132,7 +132,7 @@ final class Bundles {
       guard let progress else {
         let paths = load.content.documents.keys.sorted()
         listening.unneeded.keep(paths)
-        load.bundleTarget = try storing { () throws(StoreError) in try openUmbrella(load) }
+        load.bundleTarget = try storing { () throws(StoreError) in try track(load) }
         load.phase = .storing(paths[...])
         return try put(paths[...], of: load)
       }
@@ -145,14 +145,10 @@ final class Bundles {
   }
 
   /// Tracks the query that holds the documents of a bundle: it is in use, so that nothing is evicted between two parts.
-  private func openUmbrella(_ load: BundleLoad) throws(StoreError) -> QueryID {
-    let query = TrackedQuery(store.sharedLane, load.umbrellaTarget(in: store.database))
-    let id = try listening.targets.save(query)
-    if store.setActive(true, id) { return id }
-    // It is just being evicted.
-    let new = try listening.targets.save(query)
-    _ = store.setActive(true, new)
-    return new
+  private func track(_ load: BundleLoad) throws(StoreError) -> QueryID {
+    let target = load.target(in: store.database)
+    let id = try listening.targets.save(TrackedQuery(store.sharedLane, target))
+    return try listening.targets.activate(id, target).id
   }
 
   /// Stores the next documents of a bundle, and at last what says that they are there.

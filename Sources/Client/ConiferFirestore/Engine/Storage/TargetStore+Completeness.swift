@@ -11,9 +11,10 @@ extension TargetStore {
   ///
   /// - Parameter id: the query's target.
   func becameComplete(_ id: TargetID, at time: ConiferDocument.Timestamp) {
-    guard let row = rows[id], !store.collectsEagerly, row.target.isSource, time > row.whole ?? .zero
+    guard let row = rows[id], !store.collectsEagerly, row.target.isSource,
+      time > row.completeTime ?? .zero
     else { return }
-    rows[id]?.whole = time
+    rows[id]?.completeTime = time
     if time.isWorthStoring(since: row.storedCompleteTime),
       time.isWorthStoring(since: row.triedCompleteTime)
     {
@@ -30,12 +31,14 @@ extension TargetStore {
       var edits: [TargetID: DocumentEdit] = [:]
       for id in ids {
         guard let row = rows[id] else { continue }
-        rows[id]?.triedCompleteTime = row.whole
+        rows[id]?.triedCompleteTime = row.completeTime
         edits[id] = try completenessEdit(row)
       }
       guard !edits.isEmpty else { return }
       try store.commit([.documents(store.tree, Array(edits.values))])
-      for id in edits.keys { if let row = rows[id] { rows[id]?.storedCompleteTime = row.whole } }
+      for id in edits.keys {
+        if let row = rows[id] { rows[id]?.storedCompleteTime = row.completeTime }
+      }
     } catch {
       store.log("what the server said of queries is not kept", error)
     }
@@ -44,7 +47,9 @@ extension TargetStore {
   /// The edit that stores the time of a target's complete matches; nil when the time is stored
   /// already, or a waiting write may hide a match.
   func completenessEdit(_ row: Row) throws(StoreError) -> DocumentEdit? {
-    guard row.whole != row.storedCompleteTime, let time = row.whole else { return nil }
+    guard row.completeTime != row.storedCompleteTime, let time = row.completeTime else {
+      return nil
+    }
     // What a waiting write hides may come back, and nobody has asked the server whether it matches.
     let isHidden = try store.read { (view, lane) throws(StoreError) in
       guard try view.totals(lane).pending > 0 else { return false }

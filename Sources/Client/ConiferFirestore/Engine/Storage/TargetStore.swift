@@ -16,7 +16,7 @@ final class TargetStore {
     /// What is stored of it.
     var stored: TargetRecord
     /// The server time as of which the stored matches are complete; nil if they are not.
-    var whole: ConiferDocument.Timestamp?
+    var completeTime: ConiferDocument.Timestamp?
     /// The value of this time in the store.
     var storedCompleteTime: ConiferDocument.Timestamp?
     /// The value of this time that was last tried to be stored.
@@ -56,12 +56,12 @@ final class TargetStore {
     let found = try find(target)
     let (id, isNew) = try activate(found?.id, target)
     let record = isNew ? TargetRecord() : found?.record ?? TargetRecord()
-    let whole = isNew ? nil : found?.whole
+    let completeTime = isNew ? nil : found?.completeTime
     let number = try Self.number(of: id)
     numbers[target] = number
     rows[number] = Row(
-      target: target, query: id, record: record, stored: record, whole: whole,
-      storedCompleteTime: whole)
+      target: target, query: id, record: record, stored: record, completeTime: completeTime,
+      storedCompleteTime: completeTime)
     return number
   }
 
@@ -85,14 +85,16 @@ final class TargetStore {
   /// What is stored of a target, listened to or not.
   func find(
     _ target: DocumentTarget
-  ) throws(StoreError) -> (id: QueryID, record: TargetRecord, whole: ConiferDocument.Timestamp?)? {
+  ) throws(StoreError) -> (
+    id: QueryID, record: TargetRecord, completeTime: ConiferDocument.Timestamp?
+  )? {
     let query = TrackedQuery(store.sharedLane, target)
     return try store.read { (view, _) throws(StoreError) in
       guard let found = try view.trackedQuery(query.tree, query.path, query.parameters) else {
         return nil
       }
-      let whole = try view.matchesVersion(query.tree, found.id)
-      return (found.id, TargetRecord(found.query), whole?.time)
+      let version = try view.matchesVersion(query.tree, found.id)
+      return (found.id, TargetRecord(found.query), version?.time)
     }
   }
 
@@ -189,12 +191,12 @@ final class TargetStore {
       }
       // The store forgets it, too: what left may be stored as it was.
       if !change.removed.isEmpty {
-        row.whole = nil
+        row.completeTime = nil
         row.storedCompleteTime = nil
       }
       if event.mismatches[id] != nil {
         if row.storedCompleteTime != nil { documents.append(.setMatchesVersion(row.query, nil)) }
-        row.whole = nil
+        row.completeTime = nil
         row.storedCompleteTime = nil
         row.record = TargetRecord()
         row.record.isComplete = row.stored.isComplete
@@ -224,8 +226,8 @@ final class TargetStore {
   }
 
   private func edits(_ row: Row) throws(StoreError) -> [StorageEdit] {
-    let whole = try completenessEdit(row)
+    let completeness = try completenessEdit(row)
     return (row.record == row.stored ? [] : [save(row)])
-      + (whole.map { [.documents(store.tree, [$0])] } ?? [])
+      + (completeness.map { [.documents(store.tree, [$0])] } ?? [])
   }
 }
