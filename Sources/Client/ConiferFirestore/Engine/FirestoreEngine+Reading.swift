@@ -57,18 +57,3 @@ extension FirestoreEngine {
     }
   }
 }
-
-// Transactions read from the server, and write to it.
-extension FirestoreEngine {
-  package func lookup(
-    _ paths: [DocumentPath], _ user: TransactionUser
-  ) async throws(FirestoreError) -> [Document] {
-    try await TransactionRequests(engine: self).lookup(paths, user)
-  }
-
-  package func commit(
-    _ writes: [Mutation], _ user: TransactionUser
-  ) async throws(FirestoreError) {
-    try await TransactionRequests(engine: self).commit(writes, user)
-  }
-}

@@ -1,4 +1,4 @@
-import ConiferDocument
+package import ConiferDocument
 import ConiferEngine
 import ConiferStorage
 import ConiferWire
@@ -44,6 +44,20 @@ struct TransactionRequests {
       if error.code == .unauthenticated { engine.run { $0.user.invalidateToken() } }
       throw FirestoreError(error)
     }
+  }
+}
+
+extension FirestoreEngine {
+  package func lookup(
+    _ paths: [DocumentPath], _ user: TransactionUser
+  ) async throws(FirestoreError) -> [Document] {
+    try await TransactionRequests(engine: self).lookup(paths, user)
+  }
+
+  package func commit(
+    _ writes: [Mutation], _ user: TransactionUser
+  ) async throws(FirestoreError) {
+    try await TransactionRequests(engine: self).commit(writes, user)
   }
 }
 
