@@ -32,6 +32,13 @@ extension Document {
   /// When a stored document was made. The name differs from `createTime`, which the server leaves out.
   var creationTime: Timestamp { readTime }
 
+  /// The stored document as requests are answered with it: with the time when it was made.
+  var answered: Document {
+    Document(
+      path, state, version: version, readTime: readTime,
+      createTime: fields == nil ? nil : creationTime)
+  }
+
   /// The stored document as clients are told it at a moment.
   func told(at moment: Timestamp) -> Document {
     Document(

@@ -29,6 +29,9 @@ enum DatabaseRequest: Sendable {
   /// Whose writes they are, and who is answered.
   enum Committer: Sendable {
     case caller(Caller, @Sendable (Result<CommitResult, StatusError>) -> Void)
+    /// A transaction's: they are made only while nothing of what it read has changed.
+    case transaction(
+      TransactionReads, Caller, @Sendable (Result<CommitResult, StatusError>) -> Void)
     case stream(StreamID, token: [UInt8])
   }
 
@@ -37,6 +40,8 @@ enum DatabaseRequest: Sendable {
   case openWrites(StreamID, token: String?, @Sendable (WriteStreamEvent) -> Void)
   case writes(StreamID, Writes)
   case commit([Mutation], Committer)
+  /// Removes all documents; called once it is done, with the reason when it is not.
+  case clear(@Sendable (StatusError?) -> Void)
   /// A stream asked for more than may wait: it ends.
   case flooded(StreamID)
   /// Who may do what from now on.

@@ -97,14 +97,16 @@ extension DocumentJSONReader {
     }
   }
 
-  mutating func text(_ key: String) throws(JSONError) -> String {
+  /// A string.
+  package mutating func text(_ key: String) throws(JSONError) -> String {
     guard case .string(let text) = try next() else {
       throw refused("The value of \(key) is a string.")
     }
     return text
   }
 
-  mutating func time(_ key: String) throws(JSONError) -> Timestamp {
+  /// A time.
+  package mutating func time(_ key: String) throws(JSONError) -> Timestamp {
     let text = try text(key)
     return try checked { () throws(DocumentError) in try Timestamp(rfc3339: text) }
   }

@@ -20,6 +20,8 @@ package struct DocumentJSONReader {
   }
 
   package var json: JSONReader
+  /// Whether members that nobody knows are refused, and not read past.
+  package var isStrict = false
 
   /// Reads a text that is in memory.
   package init(_ text: [UInt8]) { json = JSONReader(bytes: text, limits: Self.limits) }
@@ -78,6 +80,24 @@ package struct DocumentJSONReader {
   }
 
   // MARK: The members of an object
+
+  /// Reads past a member that nobody knows, or refuses it.
+  package mutating func unknown(_ key: String) throws(JSONError) {
+    if isStrict { throw refused("Nobody knows \"\(key)\" here. Leave it out.") }
+    _ = try plain(try next())
+  }
+
+  /// Gives each element of an array, whose first event was read.
+  package mutating func elements(
+    _ what: String, _ body: (inout DocumentJSONReader, JSONEvent) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    guard try next() == .beginArray else { throw refused("The value of \(what) is an array.") }
+    while true {
+      let event = try next()
+      if event == .endArray { return }
+      try body(&self, event)
+    }
+  }
 
   /// Gives each key of an object, whose value the closure reads.
   package mutating func members(
