@@ -1,6 +1,6 @@
 public import ConiferDocument
 public import ConiferKeyValue
-import ConiferStorage
+public import ConiferStorage
 public import ConiferWire
 import Synchronization
 

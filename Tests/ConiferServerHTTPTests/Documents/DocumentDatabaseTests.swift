@@ -4,6 +4,7 @@ import ConiferKeyValue
 import ConiferServer
 import ConiferServerHTTP
 import ConiferStorage
+import ConiferWire
 import TestSupport
 import Testing
 

@@ -31,8 +31,9 @@ final class DocumentRESTClient: Sendable {
 
   let server: DocumentServer
   let responder: DocumentRESTResponder
-  private let scratch: Scratch
-  private let seconds: Mutex<Int64>
+  /// Only kept: its folder goes with it.
+  nonisolated(unsafe) private let scratch: Scratch
+  private let clock: Clock
 
   init(
     _ store: DocumentTestStore = .memory, access: DocumentAccess = .open,
@@ -49,10 +50,7 @@ final class DocumentRESTClient: Sendable {
     server = try DocumentServer(configuration)
     responder = DocumentRESTResponder(server, limits)
     self.clock = clock
-    seconds = Mutex(0)
   }
-
-  private let clock: Clock
 
   private final class Clock: Sendable {
     private let later = Mutex<Int64>(0)
@@ -87,19 +85,34 @@ final class DocumentRESTClient: Sendable {
     return RESTReply(await responder.respond(to: request))
   }
 
+  /// Expects an answer to a request without a body.
+  func expect(
+    _ line: String, _ answer: String, _ place: SourceLocation = #_sourceLocation
+  ) async {
+    await expect(line, "", answer, place)
+  }
+
   /// Expects an answer, in short.
   func expect(
-    _ line: String, _ body: String = "", _ status: Int = 200, _ answer: String,
+    _ line: String, _ body: String, _ answer: String,
     _ place: SourceLocation = #_sourceLocation
   ) async {
     let reply = await ask(line, body)
-    #expect(reply.status == status, "\(line): \(reply.body)", sourceLocation: place)
+    #expect(reply.status == 200, "\(line): \(reply.body)", sourceLocation: place)
     #expect(Self.short(reply.body) == answer, "\(line)", sourceLocation: place)
+  }
+
+  /// Expects an error of a request without a body.
+  func refuses(
+    _ line: String, _ status: Int, _ word: String, _ words: String = "",
+    _ place: SourceLocation = #_sourceLocation
+  ) async {
+    await refuses(line, "", status, word, words, place)
   }
 
   /// Expects an error.
   func refuses(
-    _ line: String, _ body: String = "", _ status: Int, _ word: String, _ words: String = "",
+    _ line: String, _ body: String, _ status: Int, _ word: String, _ words: String = "",
     _ place: SourceLocation = #_sourceLocation
   ) async {
     let reply = await ask(line, body)

@@ -52,7 +52,6 @@
             "POST \(Self.root):runQuery", #"{"structuredQuery":{"from":[{"collectionId":"r"}]}}"#,
             "Content-Type: text/plain\r\n"))
         #expect(query?.status == 200 && query?.text.hasPrefix(#"[{"document""#) == true)
-        #expect(try await serving.ask(Self.request("HEAD \(Self.root)/r/a"))?.status == 200)
         #expect(
           try await serving.ask(Self.request("PUT /v1/projects.json", "5"))?.text == "5")
         #expect(

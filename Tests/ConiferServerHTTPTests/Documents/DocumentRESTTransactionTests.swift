@@ -5,7 +5,7 @@ import Testing
 
 /// Transactions that requests begin.
 @Suite struct DocumentRESTTransactionTests {
-  private static let query = #""structuredQuery":{"from":[{"collectionId":"r"}]}"#
+  private static let ofRooms = #""structuredQuery":{"from":[{"collectionId":"r"}]}"#
 
   private static func begin(_ client: DocumentRESTClient, _ body: String = "") async -> String {
     let reply = await client.ask("POST :beginTransaction", body)
@@ -26,7 +26,7 @@ import Testing
       return switch self {
       case .document, .deleted: ("GET /r/a?transaction=$", "")
       case .missing: ("GET /r/none?transaction=$", "")
-      case .query, .queryNew: ("POST :runQuery", members + query + "}")
+      case .query, .queryNew: ("POST :runQuery", members + ofRooms + "}")
       case .queryLeft:
         (
           "POST :runQuery",
@@ -37,7 +37,7 @@ import Testing
         (
           "POST :runAggregationQuery",
           members
-            + #""structuredAggregationQuery":{\#(query),"aggregations":[{"count":{}}]}}"#
+            + #""structuredAggregationQuery":{\#(ofRooms),"aggregations":[{"count":{}}]}}"#
         )
       case .list: ("GET /r?transaction=$", "")
       case .batch: ("POST :batchGet", members + #""documents":["~/r/a","~/r/none"]}"#)
@@ -172,7 +172,7 @@ import Testing
     for _ in 0..<2 { _ = await Self.begin(client) }
     await client.refuses("POST :beginTransaction", 429, "RESOURCE_EXHAUSTED", "3 transactions")
     await client.refuses(
-      "POST :runQuery", #"{"newTransaction":{},\#(Self.query)}"#, 429, "RESOURCE_EXHAUSTED")
+      "POST :runQuery", #"{"newTransaction":{},\#(Self.ofRooms)}"#, 429, "RESOURCE_EXHAUSTED")
     await client.expect("POST :rollback", #"{"transaction":"\#(first)"}"#, "{}")
     let names = (0..<5).map { #""~/r/\#($0)""# }.joined(separator: ",")
     await client.refuses(
@@ -204,13 +204,13 @@ import Testing
     try await client.make(["r/b": [:]])
     await client.refuses("POST :batchGet", members, 400, "FAILED_PRECONDITION", "past")
     await client.refuses(
-      "POST :runQuery", #"{"readTime":"\#(now)",\#(Self.query)}"#, 400, "FAILED_PRECONDITION")
+      "POST :runQuery", #"{"readTime":"\#(now)",\#(Self.ofRooms)}"#, 400, "FAILED_PRECONDITION")
   }
 
   @Test("A transaction whose changes are no longer remembered is run again")
   func history() async throws {
     let client = try DocumentRESTClient(history: DocumentHistoryLimits(changes: 2))
-    let reply = await client.ask("POST :runQuery", #"{"newTransaction":{},\#(Self.query)}"#)
+    let reply = await client.ask("POST :runQuery", #"{"newTransaction":{},\#(Self.ofRooms)}"#)
     let transaction = DocumentRESTClient.text("transaction", reply)
     for number in 0..<5 { try await client.make(["other/\(number)": [:]]) }
     await client.refuses(

@@ -22,16 +22,10 @@ extension DatabaseFront {
     let whole = DocumentQuery(.collection(collection), in: database)
     let query: DocumentQuery
     do throws(DocumentError) {
-      let asked = try orders.reduce(whole) { query, order throws(DocumentError) in
-        try query.ordered(by: order.field, order.direction)
-      }
       // All orders are written out, as the place of a document has a value for each.
-      query = try asked.orders.reduce(whole) { query, order throws(DocumentError) in
-        try query.ordered(by: order.field, order.direction)
-      }
+      query = try Self.sorted(whole, by: try Self.sorted(whole, by: orders).orders)
     } catch { throw StatusError(.invalidArgument, error.message) }
-    let continued = try start.map { start throws(StatusError) in try goingOn(query, from: start) }
-    let next = continued ?? query
+    let next = if let start { try goingOn(query, from: start) } else { query }
     if showsMissing {
       guard orders.isEmpty else {
         throw StatusError(
@@ -53,6 +47,14 @@ extension DatabaseFront {
       let page = try Self.page(found.map(\.answered), of: query, size)
       return (page, time, TransactionReads(whole.target, at: time))
     }
+  }
+
+  private static func sorted(
+    _ query: DocumentQuery, by orders: [DocumentQuery.Order]
+  ) throws(DocumentError) -> DocumentQuery {
+    var sorted = query
+    for order in orders { sorted = try sorted.ordered(by: order.field, order.direction) }
+    return sorted
   }
 
   /// The list from behind the part that a client has.

@@ -1,4 +1,4 @@
-import ConiferDocument
+package import ConiferDocument
 import ConiferWire
 import Synchronization
 

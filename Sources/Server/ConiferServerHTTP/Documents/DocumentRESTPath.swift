@@ -48,10 +48,11 @@ struct DocumentRESTPath: Hashable {
   /// - Parameter hasVerb: whether what stands behind the last colon is a verb: of `POST`.
   /// - Throws: `invalidArgument` with what is wrong.
   init(_ path: String, hasVerb: Bool) throws(StatusError) {
-    guard var (segments, isEmulators) = Self.rest(of: path), path.utf8.count <= Self.longest else {
+    guard let found = Self.rest(of: path), path.utf8.count <= Self.longest else {
       throw StatusError(.invalidArgument, "The path has more than \(Self.longest) bytes.")
     }
-    self.isEmulators = isEmulators
+    var segments = found.segments
+    isEmulators = found.isEmulators
     var verb: String?
     if hasVerb || segments.count == 5, let last = segments.last,
       let colon = last.lastIndex(of: UInt8(ascii: ":"))
