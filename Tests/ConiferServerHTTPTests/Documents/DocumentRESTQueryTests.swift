@@ -119,6 +119,10 @@ import Testing
       #"{"structuredAggregationQuery":{"structuredQuery":{"from":[{"collectionId":"r"}]},"aggregations":[{"alias":"c","count":{"upTo":"3"}}]}}"#,
       #"[{"result":{"aggregateFields":{"c":{"integerValue":"3"}}},"readTime":"t1"}]"#)
     await client.expect(
+      "POST :runAggregationQuery",
+      #"{"structuredAggregationQuery":{"structuredQuery":{"from":[{"collectionId":"r"}],"offset":1,"limit":2},"aggregations":[{"alias":"s","sum":{"field":{"fieldPath":"n"}}}]}}"#,
+      #"[{"result":{"aggregateFields":{"s":{"integerValue":"5"}}},"readTime":"t1"}]"#)
+    await client.expect(
       "POST /r/a:runAggregationQuery",
       #"{"structuredAggregationQuery":{"structuredQuery":{"from":[{"collectionId":"s"}]},"aggregations":[{"count":{}}]}}"#,
       #"[{"result":{"aggregateFields":{"field_1":{"integerValue":"1"}}},"readTime":"t1"}]"#)

@@ -97,13 +97,15 @@ extension DatabaseHost {
 
   /// Computes numbers of what a query finds.
   ///
+  /// - Parameter skipped: how many of the first documents are left out.
   /// - Returns: a value for each aggregate, and as of when.
   func compute(
-    _ aggregates: [Aggregate], of query: DocumentQuery, _ credentials: Credentials
+    _ aggregates: [Aggregate], of query: DocumentQuery, skipping skipped: Int = 0,
+    _ credentials: Credentials
   ) async throws(StatusError) -> (values: [DocumentValue], time: Timestamp) {
     let (found, time) = try await run(query, credentials)
     do throws(DocumentError) {
-      return (try Aggregate.evaluate(aggregates, over: found), time)
+      return (try Aggregate.evaluate(aggregates, over: found.dropFirst(skipped)), time)
     } catch { throw StatusError(refusing: error) }
   }
 

@@ -38,12 +38,14 @@ package struct DatabaseFront: Sendable {
     }
   }
 
-  /// Numbers of what a query finds: a value for each aggregate, in their order.
+  /// Numbers of what a query finds, without so many of the first documents: a value for each aggregate, in their order.
   package func aggregate(
-    _ query: DocumentQuery, _ aggregates: [Aggregate], _ moment: ReadMoment = .newest
+    _ query: DocumentQuery, skipping skipped: Int = 0, _ aggregates: [Aggregate],
+    _ moment: ReadMoment = .newest
   ) async throws(StatusError) -> FrontRead<[DocumentValue]> {
     try await read(moment) { host, credentials throws(StatusError) in
-      let (values, time) = try await host.compute(aggregates, of: query, credentials)
+      let (values, time) = try await host.compute(
+        aggregates, of: query, skipping: skipped, credentials)
       return (values, time, TransactionReads(query.target, at: time))
     }
   }

@@ -102,11 +102,8 @@ extension DocumentRESTResponder {
     }
     aggregations = try Aggregation.named(aggregations)
     let asked = try AskedQuery(parts, below: parent, in: call.database)
-    guard asked.parts.offset == 0 else {
-      throw StatusError(.unimplemented, "An aggregation of a query with an offset is not computed.")
-    }
     let found = try await call.front.aggregate(
-      asked.query, aggregations.map(\.aggregate), moment.moment)
+      asked.query, skipping: asked.parts.offset, aggregations.map(\.aggregate), moment.moment)
     return try array(of: found) { (writer, emit) throws(StatusError) in
       writer.beginObject()
       writer.key("result")
