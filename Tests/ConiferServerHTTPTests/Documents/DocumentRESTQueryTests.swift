@@ -49,6 +49,11 @@ import Testing
         #""where":\#(Self.filter("__name__", "GREATER_THAN", #"{"referenceValue":"~/r/b"}"#))"#,
         "c d"
       ),
+      // Numbers stand for words.
+      (
+        #""where":{"compositeFilter":{"op":2,"filters":[\#(Self.filter("n", "EQUAL", two).replacing("\"EQUAL\"", with: "5")),{"unaryFilter":{"field":{"fieldPath":"m"},"op":5}}]}},"orderBy":[{"field":{"fieldPath":"n"},"direction":2}]"#,
+        "d b a"
+      ),
       (byN, "d c b a"), (#"\#(byN),"limit":2"#, "d c"), (#"\#(byN),"limit":{"value":1}"#, "d"),
       (#"\#(byN),"offset":1,"limit":2"#, "c b"), (#""offset":3"#, "d"), (#""limit":0"#, ""),
       (#"\#(byN),"startAt":{"values":[{"integerValue":"3"}],"before":true}"#, "c b a"),

@@ -19,7 +19,7 @@ import Testing
          "currentDocument": {"exists": false}},
         {"update": {"name": "~/r/a", "fields": {"k": {"stringValue": "v"}}}, "updateMask": {"fieldPaths": ["k"]},
          "updateTransforms": [
-           {"fieldPath": "t", "setToServerValue": "REQUEST_TIME"},
+           {"fieldPath": "t", "setToServerValue": 1},
            {"fieldPath": "n", "increment": {"integerValue": "4"}},
            {"fieldPath": "l", "appendMissingElements": {"values": [{"stringValue": "x"}, {"stringValue": "y"}]}},
            {"fieldPath": "m", "maximum": {"doubleValue": 2.5}}]},

@@ -120,7 +120,7 @@ extension DocumentJSONReader {
       switch key {
       case "field": path = try reader.field()
       case "direction":
-        switch try reader.text(key) {
+        switch try reader.word(key, QueryWords.directions) {
         case "DESCENDING": direction = .descending
         case "ASCENDING", "DIRECTION_UNSPECIFIED": direction = .ascending
         case let word:
@@ -169,7 +169,7 @@ extension DocumentJSONReader {
     var filters: [Filter] = []
     try members("A filter") { (reader, key) throws(JSONError) in
       switch key {
-      case "op": op = try reader.text(key)
+      case "op": op = try reader.word(key, QueryWords.numbered[kind] ?? [])
       case "field": path = try reader.field()
       case "value": value = try reader.typed()
       case "filters":
@@ -198,6 +198,19 @@ extension DocumentJSONReader {
 
 /// What the parts of queries are called.
 enum QueryWords {
+  static let directions = ["DIRECTION_UNSPECIFIED", "ASCENDING", "DESCENDING"]
+  /// The operators of each kind of filter, in the order of their numbers in the service's messages.
+  static let numbered: [String: [String]] = [
+    "compositeFilter": ["OPERATOR_UNSPECIFIED", "AND", "OR"],
+    "fieldFilter": [
+      "OPERATOR_UNSPECIFIED", "LESS_THAN", "LESS_THAN_OR_EQUAL", "GREATER_THAN",
+      "GREATER_THAN_OR_EQUAL", "EQUAL", "NOT_EQUAL", "ARRAY_CONTAINS", "IN", "ARRAY_CONTAINS_ANY",
+      "NOT_IN",
+    ],
+    "unaryFilter": [
+      "OPERATOR_UNSPECIFIED", "", "IS_NAN", "IS_NULL", "IS_NOT_NAN", "IS_NOT_NULL",
+    ],
+  ]
   static let operators: [String: FieldFilter.Operator] = [
     "EQUAL": .equal, "NOT_EQUAL": .notEqual, "LESS_THAN": .lessThan,
     "LESS_THAN_OR_EQUAL": .lessThanOrEqual, "GREATER_THAN": .greaterThan,

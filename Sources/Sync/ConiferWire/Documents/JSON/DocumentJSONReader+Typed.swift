@@ -59,7 +59,7 @@ extension DocumentJSONReader {
     switch type {
     case "nullValue":
       let event = try next()
-      guard event == .null || event == .string("NULL_VALUE") else {
+      guard event == .null || event == .string("NULL_VALUE") || event == .integer(0) else {
         throw refused("The value of nullValue is null.")
       }
       return .null
@@ -103,6 +103,19 @@ extension DocumentJSONReader {
       throw refused("The value of \(key) is a string.")
     }
     return text
+  }
+
+  /// A word of an enumeration, which may be told by its number.
+  ///
+  /// - Parameter words: the words in the order of their numbers.
+  mutating func word(_ key: String, _ words: [String]) throws(JSONError) -> String {
+    switch try next() {
+    case .string(let text): return text
+    case .integer(let number):
+      if let place = Int(exactly: number), words.indices.contains(place) { return words[place] }
+    default: break
+    }
+    throw refused("The value of \(key) is a word.")
   }
 
   /// A time.

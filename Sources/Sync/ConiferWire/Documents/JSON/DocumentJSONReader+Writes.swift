@@ -125,7 +125,8 @@ extension DocumentJSONReader {
         let text = try reader.text(key)
         field = try reader.checked { () throws(DocumentError) in try FieldPath(canonical: text) }
       case "setToServerValue":
-        guard try reader.text(key) == "REQUEST_TIME" else {
+        guard try reader.word(key, ["SERVER_VALUE_UNSPECIFIED", "REQUEST_TIME"]) == "REQUEST_TIME"
+        else {
           throw reader.refused("The only value of setToServerValue is REQUEST_TIME.")
         }
         operations.append(.serverTimestamp)
