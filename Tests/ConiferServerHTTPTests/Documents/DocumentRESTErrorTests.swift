@@ -59,6 +59,11 @@ import Testing
         #"{"writes":[{"update":{"name":"~/r/a"},"currentDocument":{"exists":true,"updateTime":"t1"}}]}"#,
         "not both"
       ),
+      (
+        "POST :commit", #"{"writes":[{"update":{"name":"~/r/a","fields":{"a":null}}}]}"#,
+        "is a JSON object"
+      ),
+      ("POST :commit", #"{"writes":[{"delete":null}]}"#, "one of update"),
       ("POST :commit", #"{"transaction":""}"#, "base 64"),
       ("POST :commit", #"{"transaction":"AAAA"}"#, "has ended"),
       (

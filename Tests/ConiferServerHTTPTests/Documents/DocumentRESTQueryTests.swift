@@ -49,6 +49,11 @@ import Testing
         #""where":\#(Self.filter("__name__", "GREATER_THAN", #"{"referenceValue":"~/r/b"}"#))"#,
         "c d"
       ),
+      // Null stands for what is left out.
+      (
+        #""where":null,"limit":null,"orderBy":null,"select":{"fields":null},"startAt":null"#,
+        "a b c d"
+      ),
       // Numbers stand for words.
       (
         #""where":{"compositeFilter":{"op":2,"filters":[\#(Self.filter("n", "EQUAL", two).replacing("\"EQUAL\"", with: "5")),{"unaryFilter":{"field":{"fieldPath":"m"},"op":5}}]}},"orderBy":[{"field":{"fieldPath":"n"},"direction":2}]"#,

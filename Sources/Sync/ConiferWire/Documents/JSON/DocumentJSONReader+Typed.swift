@@ -28,9 +28,10 @@ extension DocumentJSONReader {
   /// The fields of a document or a map.
   package mutating func fields() throws(JSONError) -> MapValue {
     var pairs: [(String, DocumentValue)] = []
-    try members("What stands behind fields") { (reader, key) throws(JSONError) in
-      pairs.append((key, try reader.typed()))
+    guard try next() == .beginObject else {
+      throw refused("What stands behind fields is a JSON object.")
     }
+    while case .key(let key) = try next() { pairs.append((key, try typed())) }
     return MapValue(pairs)
   }
 
@@ -45,9 +46,9 @@ extension DocumentJSONReader {
   /// A value with its type, whose object was begun.
   mutating func typedRest() throws(JSONError) -> DocumentValue {
     var value: DocumentValue?
-    try rest { (reader, key) throws(JSONError) in
-      guard value == nil else { throw reader.refused("A value has one type, and this has two.") }
-      value = try reader.value(key)
+    while case .key(let key) = try next() {
+      guard value == nil else { throw refused("A value has one type, and this has two.") }
+      value = try self.value(key)
     }
     guard let value else {
       throw refused("A value has a type: write {\"nullValue\": null} for null.")

@@ -20,7 +20,8 @@ package struct DocumentJSONReader {
   }
 
   package var json: JSONReader
-  /// Whether members that nobody knows are refused, and not read past.
+  /// Whether the text is a request: members that nobody knows are refused, and not read past, and null stands for a
+  /// member that is left out.
   package var isStrict = false
 
   /// Reads a text that is in memory.
@@ -111,6 +112,17 @@ package struct DocumentJSONReader {
   package mutating func rest(
     _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
   ) throws(JSONError) {
-    while case .key(let key) = try next() { try body(&self, key) }
+    while case .key(let key) = try next() {
+      if isStrict, try skipNull() { continue }
+      try body(&self, key)
+    }
+  }
+
+  /// Reads past null, if it comes next.
+  private mutating func skipNull() throws(JSONError) -> Bool {
+    var ahead = json
+    guard try ahead.next() == .null else { return false }
+    json = ahead
+    return true
   }
 }
