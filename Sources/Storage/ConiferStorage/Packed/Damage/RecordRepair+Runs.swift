@@ -29,7 +29,9 @@ extension RecordRepair {
       let head = try RunHead(storeKey: key, value: value)
       if try reader(info.id).isMisplaced(head) { return true }
       let entries = try reader(info.id).merged(head)
-      if info.order == .documents { return entries.contains { !DocumentRecord.isSound($0) } }
+      if info.order == .documents {
+        return entries.contains { DocumentRecord.readability($0) == .damaged }
+      }
       return entries.contains { !Self.isSound($0, info.order) }
     }
   }
@@ -54,7 +56,7 @@ extension RecordRepair {
     for index in entries.indices where entries.isLargeLeaf(index) {
       let isDamaged = try meetsDamage { () throws(StoreError) in
         guard info.order != .documents else {
-          return try !reader.isSoundDocument(entries[index], in: key)
+          return try reader.readability(ofLarge: entries[index], in: key) == .damaged
         }
         guard case .largeLeaf(let reference, _) = entries.leaf(index) else { return true }
         _ = try reader.leaf(reference, in: key)

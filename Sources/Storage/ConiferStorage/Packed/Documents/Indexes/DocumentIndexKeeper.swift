@@ -77,7 +77,9 @@ final class DocumentIndexKeeper: LeafFollower {
           DocumentRecord.decode(path, $0, fields)
         }
       }
-      guard let document else { throw Damage.error(Spaces.runs, run.storeKey) }
+      guard let document else {
+        throw try editor.reader.unreadable(old, of: run.entries, in: run.storeKey)
+      }
       change.before = rows(document, at: key)
     }
     change.after = rows(of: new, index, key)
