@@ -1,6 +1,6 @@
 import ConiferStorage
 
-/// Who the app's user is, for a server.
+/// A sign-in token of the app's user, with the user's identity and the time when the token expires.
 ///
 /// Its description never shows the token.
 public struct AuthToken: Sendable, Hashable, CustomStringConvertible {

@@ -1,6 +1,7 @@
 public import Dispatch
 
-/// Where the app's own code runs: completion blocks, observers and the functions of transactions.
+/// The queue or actor on which the app's own code runs: completion blocks, observers and the
+/// functions of transactions.
 ///
 /// What is handed to it runs one after the other, in order, and never on the engine's thread.
 public struct CallbackQueue: Sendable {

@@ -1,4 +1,4 @@
-/// Who a database is to its server, and whether the server takes that.
+/// The sign-in state of a database, and whether its server accepts the user's token.
 public enum AuthState: Sendable, Hashable {
   /// Nobody is signed in; writes are in the lane of nobody.
   case signedOut
@@ -11,7 +11,7 @@ public enum AuthState: Sendable, Hashable {
   /// until there is another token.
   case expired(identity: String, DatabaseError)
 
-  /// Whose data and queue are in use; empty before anybody signed in.
+  /// The identity whose data and queue are in use; empty while nobody is signed in.
   public var identity: String {
     switch self {
     case .signedOut: ""

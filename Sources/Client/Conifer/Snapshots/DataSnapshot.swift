@@ -2,7 +2,8 @@ import ConiferQuery
 import ConiferSync
 public import ConiferTree
 
-/// What was at a place at one moment; it never changes, and may be kept and shared.
+/// The data at a reference, or the result of a query, as it was at one moment; it is immutable, and
+/// may be kept and shared.
 public struct DataSnapshot: Sendable {
   /// The place.
   public let ref: DatabaseReference

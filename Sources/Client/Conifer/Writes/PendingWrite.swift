@@ -1,9 +1,9 @@
 public import ConiferTree
 import Foundation
 
-/// A local write that the server has not finally answered.
+/// A local write in the queue that the server has not finally answered.
 public struct PendingWrite: Sendable, Hashable, Identifiable {
-  /// What it asks for.
+  /// Whether a pending write is a set, an update, or something that this version cannot read.
   public enum Kind: Sendable, Hashable {
     /// Replaces one place.
     case set
@@ -14,7 +14,7 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case other
   }
 
-  /// Where it stands.
+  /// The state of a pending write, which is queued, sent, of unknown outcome, or rejected.
   public enum State: Sendable, Hashable {
     /// It waits to be sent.
     case queued
@@ -75,7 +75,8 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
   }
 }
 
-/// What an identity's queue holds, known without reading it.
+/// The numbers of an identity's pending and rejected writes, and their bytes, known without reading
+/// the queue.
 public struct PendingWriteTotals: Sendable, Hashable {
   /// Writes that wait for the server.
   public var pending: Int

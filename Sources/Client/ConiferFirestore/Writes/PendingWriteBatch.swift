@@ -1,9 +1,9 @@
 import ConiferDocument
 import ConiferStorage
 
-/// Writes made together that the server has not finally answered: one write, or a batch.
+/// A write, or a batch of writes made together, that the server has not finally answered.
 public struct PendingWriteBatch: Sendable, Identifiable {
-  /// Where they stand.
+  /// The state of a pending batch, which is queued, sent, of unknown outcome, or rejected.
   public enum State: Sendable {
     /// They wait to be sent.
     case queued
@@ -16,10 +16,10 @@ public struct PendingWriteBatch: Sendable, Identifiable {
     case rejected(FirestoreError)
   }
 
-  /// What is done to one document.
+  /// The change of one document in a pending batch, with the fields that are written.
   public struct Change: @unchecked Sendable {
     // Unchecked, as values in an `Any` are; they are constants of the client's own types.
-    /// What.
+    /// Whether a document is set, merged, updated or deleted.
     public enum Kind: Sendable, Hashable {
       /// The document is replaced.
       case set

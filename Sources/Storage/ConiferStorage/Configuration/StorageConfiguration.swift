@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-/// Which backend stores the data, where, and how: a value that opens it.
+/// The choice of a backend, with its location and options: a value that opens it.
 ///
 /// Plugins add their own, such as `.lmdb(at:)` and `.sqlite(at:)`.
 public struct StorageConfiguration: Sendable {

@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 public import ConiferTree
 
-/// A backend that keeps the budget of its cache by itself, in slices between commits.
+/// A storage backend that keeps its cache within the budget by itself, in slices between commits.
 public protocol EvictingBackend: StorageBackend {
   /// What the store takes by what it is for; reads the heads of the runs that pins cover.
   ///

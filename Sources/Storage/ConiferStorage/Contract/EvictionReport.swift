@@ -1,11 +1,11 @@
 public import ConiferKeyValue
 public import ConiferTree
 
-/// What an eviction did, or would do.
+/// A report of what an eviction removed, or would remove.
 ///
 /// Bytes are physical, as in ``StorageSpace``.
 public struct EvictionReport: Hashable, Sendable {
-  /// A tracked query that was forgotten so that its data could go.
+  /// A tracked query that an eviction forgot so that its data could go.
   public struct Query: Hashable, Sendable {
     /// Its tree.
     public var tree: TreeID
@@ -58,9 +58,10 @@ public struct EvictionReport: Hashable, Sendable {
   public var isMet: Bool { target.map { after <= $0 } ?? true }
 }
 
-/// What the cached data at and below a path takes, why it is kept, and when it would go.
+/// An explanation of what the cached data at and below a path takes, why it is kept, and when it
+/// would be evicted.
 public struct SpaceExplanation: Hashable, Sendable {
-  /// Why data is kept.
+  /// A pin or a query that keeps data in the cache.
   public enum Reason: Hashable, Sendable {
     /// A pin at the path or above covers it.
     case pinned(Pin)
@@ -70,7 +71,7 @@ public struct SpaceExplanation: Hashable, Sendable {
     case tracked(StoredQuery, before: Int)
   }
 
-  /// When data goes, once the cache is over its budget.
+  /// When eviction would remove data, once the cache is over its budget.
   public enum Fate: Hashable, Sendable {
     /// Not while its pins and active queries last.
     case stays

@@ -1,8 +1,9 @@
 public import ConiferKeyValue
 
-/// A moment in a store's reports of damage: what is reported later comes after it.
+/// A position in a store's list of incidents: what is reported later comes after it.
 public struct IncidentPosition: Hashable, Sendable {
-  /// The numbers of a tree's newest reports, 0 where there is none; each kind's rise by one with each report.
+  /// The numbers of a tree's newest incidents, 0 where there is none; each kind's rise by one with
+  /// each report.
   public struct Newest: Hashable, Sendable {
     /// That of the newest report of a write that was set aside.
     public var write: UInt64

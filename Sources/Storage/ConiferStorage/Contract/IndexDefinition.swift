@@ -5,7 +5,7 @@ public import ConiferTree
 /// An index that a client declares over the children of some nodes, as `.indexOn` does in database
 /// rules.
 public struct IndexDefinition: Sendable {
-  /// One of the values that children are sorted by.
+  /// One of the values by which an index sorts children.
   public struct Component: Hashable, Sendable {
     /// What gives the value: a path below the child, its own value, or its priority.
     public let by: QueryIndex
@@ -123,9 +123,9 @@ extension IndexDefinition: CustomStringConvertible {
   }
 }
 
-/// How an index stands.
+/// The state of a declared index, with its number of entries and its bytes.
 public struct IndexStatus: Hashable, Sendable {
-  /// Whether queries may use the index.
+  /// Whether an index is ready for queries or is still being built.
   public enum State: Hashable, Sendable {
     /// It is complete.
     case ready

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 public import ConiferTree
 
-/// The children that a query gives, and how they were found.
+/// The children that a query gives, with an explanation of how they were found.
 public struct QueryAnswer: Sendable {
   /// The children in the query's order, within its range and limit.
   public var children: [Node.Child]
@@ -15,9 +15,9 @@ public struct QueryAnswer: Sendable {
   }
 }
 
-/// How a query was answered, and what that cost.
+/// An explanation of how a query was answered, and what that cost.
 public struct QueryExplanation: Hashable, Sendable {
-  /// Where the children came from.
+  /// The way in which a query found its children, such as by key order or by an index.
   public enum Plan: Hashable, Sendable {
     /// The whole node was read and sorted.
     case node

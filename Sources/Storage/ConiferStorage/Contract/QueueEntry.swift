@@ -2,21 +2,21 @@ import ConiferDocument
 public import ConiferKeyValue
 public import ConiferTree
 
-/// A queue of writes of one identity in one tree.
+/// The queue of the writes of one identity in one tree.
 public struct Lane: Hashable, Sendable {
   /// The longest identity, in UTF-8 bytes.
   package static let longestIdentity = 256
 
   /// The tree that the writes are for.
   public let tree: TreeID
-  /// Who wrote, for example a user id; empty for writes made before anybody signed in.
+  /// Who wrote, for example a user id; empty for writes made while nobody is signed in.
   public let identity: String
 
   /// The lane of an identity.
   ///
   /// - Parameters:
   ///   - tree: the tree that the writes are for.
-  ///   - identity: at most 256 UTF-8 bytes, none of them zero; empty before anybody signed in.
+  ///   - identity: at most 256 UTF-8 bytes, none of them zero; empty while nobody is signed in.
   public init(tree: TreeID, identity: String = "") {
     self.tree = tree
     self.identity = identity
@@ -48,10 +48,11 @@ public struct WriteID: Hashable, Comparable, Sendable {
   public static func < (a: WriteID, b: WriteID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a write asks for, as the queue keeps it: bytes that only the model reads which made them, with
-/// the paths by which the queue finds it.
+/// The content of a queued write as stored, which is bytes that only the model reads which made
+/// them, with the paths by which the queue finds it.
 public struct WritePayload: Hashable, Sendable {
-  /// The model that reads the bytes; numbers are stored, so they never change their meaning.
+  /// The data model that reads a payload's bytes; numbers are stored, so they never change their
+  /// meaning.
   public struct Kind: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// The number, from 1 to 255.
     public let rawValue: UInt8
@@ -121,7 +122,7 @@ public struct WritePayload: Hashable, Sendable {
   }
 }
 
-/// Where a write stands that the server has not finally answered.
+/// The state of a write in the queue, which is queued, sent, of unknown outcome, or rejected.
 public enum WriteState: Hashable, Sendable {
   /// Is to be sent.
   case queued
@@ -133,7 +134,7 @@ public enum WriteState: Hashable, Sendable {
   case rejected(reason: String)
 }
 
-/// How a write ended.
+/// How a write left the queue, which is acknowledged, discarded or superseded.
 public enum WriteOutcome: Hashable, Sendable {
   /// The server applied it.
   case acknowledged
@@ -143,7 +144,7 @@ public enum WriteOutcome: Hashable, Sendable {
   case superseded(by: WriteID)
 }
 
-/// A write in the outbound queue, whatever model it is of.
+/// A write in the outbound queue, whatever data model it belongs to.
 public struct QueueEntry: Hashable, Sendable {
   /// Its number.
   public let id: WriteID
@@ -165,7 +166,7 @@ public struct QueueEntry: Hashable, Sendable {
   }
 }
 
-/// A write that left the queue; each lane remembers a bounded number of them.
+/// A write that left the queue, and how it ended; each lane remembers a bounded number of them.
 public struct FinishedWrite: Hashable, Sendable {
   /// Its number.
   public let id: WriteID
@@ -182,7 +183,8 @@ public struct FinishedWrite: Hashable, Sendable {
   }
 }
 
-/// What a lane holds, known without reading it.
+/// The numbers of a lane's pending and rejected writes, and their bytes, known without reading the
+/// lane.
 public struct QueueTotals: Hashable, Sendable {
   /// Writes that wait for their final answer: queued, sent or of unknown outcome.
   public var pending: Int

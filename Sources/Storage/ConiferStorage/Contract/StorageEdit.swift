@@ -92,7 +92,7 @@ public enum StorageEdit: Sendable {
   case wipe(TreeID)
 }
 
-/// What a commit did.
+/// The result of a commit, which is its number and the numbers of its new writes and queries.
 public struct CommitReceipt: Sendable, Equatable {
   /// The commit, for `harden`.
   public let commit: CommitID
@@ -109,11 +109,12 @@ public struct CommitReceipt: Sendable, Equatable {
   }
 }
 
-/// Which parts of a tree a prune removes: the deepest marker above a leaf decides.
+/// A set of markers by path that says which parts of a tree a prune removes: the deepest marker
+/// above a leaf decides.
 ///
 /// Data under no marker stays.
 public struct PruneForest: Hashable, Sendable {
-  /// What happens to the data at and below a path.
+  /// Whether a prune removes or keeps the data at and below a path.
   public enum Marker: Hashable, Sendable {
     /// It goes.
     case prune

@@ -1,6 +1,6 @@
 import ConiferKeyValue
 
-/// What a store takes on its medium.
+/// The physical bytes that a store takes on its medium, by what they hold.
 ///
 /// Bytes are physical: a kind of record takes its share, by bytes, of the pages or segments that hold
 /// live data. So overhead of the store counts, and nothing has to be scanned.

@@ -1,11 +1,11 @@
 public import ConiferKeyValue
 import ConiferLeafStore
 
-/// What a store's records take, counted in each commit and known without a scan.
+/// The bytes of a store's records by kind, counted in each commit and known without a scan.
 ///
 /// Bytes are those of stored keys and values, after compression, with the space byte.
 public struct StorageUsage: Hashable, Sendable {
-  /// Records of one kind, before and after compression.
+  /// The bytes of one kind of records before and after compression.
   public struct Packed: Hashable, Sendable {
     /// Bytes of their bodies before compression.
     public var raw: Int
@@ -59,9 +59,10 @@ public struct StorageUsage: Hashable, Sendable {
   }
 }
 
-/// Something that a store could not read and dropped or set aside instead of losing it silently.
+/// A report of damage that a store could not read and dropped or set aside instead of losing it
+/// silently.
 public struct Incident: Hashable, Sendable, CustomStringConvertible {
-  /// What was done about the damage.
+  /// Whether damaged data was dropped or set aside, and what kind of data it was.
   public enum Kind: String, Sendable {
     /// A damaged range of the cache was dropped; the queries over it are incomplete now.
     case cacheRangeDropped

@@ -2,7 +2,7 @@ public import ConiferKeyValue
 public import ConiferQuery
 public import ConiferTree
 
-/// One moment of a store, readable for the length of a closure.
+/// A frozen state of a store, readable for the length of a closure.
 ///
 /// Every read of one view sees the same commit. Reads write nothing, except that in a cache a read that
 /// meets damage repairs it first, in commits of its own.

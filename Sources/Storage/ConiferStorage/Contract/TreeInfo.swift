@@ -11,7 +11,7 @@ public enum KeyOrder: UInt8, Sendable {
   case documents = 2
 }
 
-/// What a store knows of a tree.
+/// The number, name and key order of a tree.
 public struct TreeInfo: Hashable, Sendable {
   /// The tree.
   public let id: TreeID

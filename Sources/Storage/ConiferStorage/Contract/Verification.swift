@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-/// Records that nobody can read here, since their encryption key is missing.
+/// A number of records that cannot be read here, since their encryption key is missing.
 public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
   /// The tree that they belong to; nil for the store itself.
   public let tree: TreeID?
@@ -36,11 +36,12 @@ public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(place): \(words)" }
 }
 
-/// What a check of a whole store found, and how much it looked at.
+/// A report of a check of a whole store, with its findings and how much it looked at.
 public struct VerificationReport: Sendable, Equatable {
-  /// Something that is not as it was written, or a rule that records break.
+  /// Something that a check found wrong: it is not as it was written, or breaks a rule that records
+  /// keep.
   public struct Finding: Hashable, Sendable, CustomStringConvertible {
-    /// What kind of thing is wrong; new kinds may come in later versions.
+    /// The kind of a finding, by a stable name; new kinds may come in later versions.
     public struct Kind: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
       /// The kind's stable name.
       public let rawValue: String
@@ -96,7 +97,7 @@ public struct VerificationReport: Sendable, Equatable {
     }
   }
 
-  /// How much was checked.
+  /// The numbers of records of each kind that were checked.
   public struct Counts: Hashable, Sendable {
     /// Trees in the registry.
     public var trees = 0
@@ -168,7 +169,7 @@ public struct VerificationReport: Sendable, Equatable {
   }
 }
 
-/// How far a check of a whole store has come.
+/// The progress of a check of a whole store, in bytes.
 public struct VerificationProgress: Hashable, Sendable {
   /// What is being checked, in words.
   public var phase: String

@@ -1,8 +1,8 @@
 public import ConiferKeyValue
 
-/// What was saved of a damaged store, and what was not.
+/// A report of what was saved of a damaged store, and what was not.
 public struct SalvageReport: Sendable {
-  /// What was saved of a lane.
+  /// The numbers of writes that were saved of a lane.
   public struct Queue: Hashable, Sendable {
     /// Whose lane it is.
     public let identity: String
@@ -12,7 +12,7 @@ public struct SalvageReport: Sendable {
     public let rejected: Int
   }
 
-  /// What was saved of a tree.
+  /// The numbers of leaves, queries, pins and writes that were saved of a tree.
   public struct Tree: Hashable, Sendable {
     /// Its name; one that was lost is made up.
     public let name: String

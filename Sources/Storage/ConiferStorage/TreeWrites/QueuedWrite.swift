@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-/// A write to a tree in the outbound queue.
+/// A write in the outbound queue that changes a tree, with its content decoded.
 public struct QueuedWrite: Hashable, Sendable {
   /// Its number.
   public let id: WriteID

@@ -1,10 +1,12 @@
 public import ConiferTree
 
-/// What a write to a tree asks the server to do; server values are kept unresolved.
+/// The decoded content of a write to a tree, which is its kind, its nodes and its preconditions;
+/// server values are kept unresolved.
 ///
 /// The queue keeps it as a ``WritePayload``, whose bytes only this type makes and reads.
 public struct WriteContent: Hashable, Sendable {
-  /// What kind of write it is; numbers are stored, so they never change their meaning.
+  /// Whether a write is a set, an update or a transaction; numbers are stored, so they never change
+  /// their meaning.
   public enum Kind: UInt8, Sendable {
     /// Replaces one node.
     case set = 1
@@ -14,10 +16,10 @@ public struct WriteContent: Hashable, Sendable {
     case transaction = 3
   }
 
-  /// One replaced node; its path is from the tree's root.
+  /// A node that a write replaces, with its path from the tree's root.
   public typealias Change = NodeChange
 
-  /// What must hold on the server for the write to be applied.
+  /// The hash that a node must have on the server for a write to be applied.
   public struct Precondition: Hashable, Sendable {
     /// The path from the tree's root.
     public var path: Path

@@ -1,6 +1,6 @@
 public import ConiferDocument
 
-/// The documents that a query gives, and how they were found.
+/// The documents that a query gives, with an explanation of how they were found.
 public struct DocumentAnswer: Sendable {
   /// The documents, in the query's order.
   public var documents: [Document]
@@ -21,9 +21,9 @@ public struct DocumentAnswer: Sendable {
   }
 }
 
-/// How a query of documents was answered, and what that cost.
+/// An explanation of how a query of documents was answered, and what that cost.
 public struct DocumentExplanation: Hashable, Sendable {
-  /// Where the documents came from.
+  /// The way in which a query found its documents, such as a scan or an index.
   public enum Plan: Hashable, Sendable {
     /// All stored documents of so many collections were looked at.
     case scan(collections: Int)

@@ -1,7 +1,7 @@
 public import ConiferDocument
 import ConiferKeyValue
 
-/// One change of what is cached of a tree of documents.
+/// One change of a tree's cached documents, of the matches of its queries, or of its indexes.
 public enum DocumentEdit: Sendable {
   /// Stores what the server said of a document, be it that it is missing; whatever was known before goes.
   ///

@@ -1,4 +1,4 @@
-/// How an index of documents stands.
+/// The state of a declared index of documents, with its number of entries and its bytes.
 public struct DocumentIndexStatus: Hashable, Sendable {
   /// The index.
   public let index: DocumentIndex

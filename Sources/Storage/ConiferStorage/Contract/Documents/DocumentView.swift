@@ -1,7 +1,7 @@
 public import ConiferDocument
 public import ConiferKeyValue
 
-/// One moment of a store with its documents.
+/// A frozen state of a store, from which documents can be read as well.
 ///
 /// Each read throws as those of ``StorageView``, and `invalid` for a tree that holds no documents.
 public protocol DocumentView: StorageView {

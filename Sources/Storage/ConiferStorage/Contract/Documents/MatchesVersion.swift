@@ -1,6 +1,7 @@
 public import ConiferDocument
 
-/// As of when the matches of a tracked query were whole, so that the query can be answered from them.
+/// The server's time at which the stored matches of a tracked query were complete, so that the
+/// query can be answered from them.
 public struct MatchesVersion: Hashable, Sendable {
   /// Where the query looks for documents: a collection or a group.
   public let source: DocumentQuery.Source
