@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What waits between the engine's events and one task that reads them.
+/// A buffer between the engine, which adds events, and the one task that reads them.
 package final class EventBuffer<Element: Sendable, Failure: Error>: Sendable {
   /// What happens when events come faster than they are read.
   package enum Policy: Sendable {

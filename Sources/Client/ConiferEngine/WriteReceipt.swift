@@ -41,7 +41,7 @@ public final class WriteReceipt: Sendable {
   private let ended = Promise<Outcome>()
   /// How the write ended that was sent: this one, or the one that superseded it.
   private let endedAtLast = Promise<Outcome>()
-  /// Told when nobody holds the receipt any longer.
+  /// Called when nobody holds the receipt any longer.
   private let released = Mutex<(@Sendable () -> Void)?>(nil)
 
   package init() {}
