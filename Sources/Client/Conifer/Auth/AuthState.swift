@@ -7,8 +7,8 @@ public enum AuthState: Sendable, Hashable {
   case known(identity: String)
   /// The server takes the token.
   case signedIn(identity: String)
-  /// The token's time is over, or the server refused it: reads go on from the cache, writes wait
-  /// until there is another token.
+  /// The token has expired, the server refused it, or the token provider gave none, as the error's
+  /// code says: reads go on from the cache, and writes wait until there is another token.
   case expired(identity: String, DatabaseError)
 
   /// The identity whose data and queue are in use; empty while nobody is signed in.
