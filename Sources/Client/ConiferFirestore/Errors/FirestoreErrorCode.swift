@@ -30,7 +30,7 @@ extension FirestoreError {
     case aborted
     /// It lies behind the end of what is allowed.
     case outOfRange
-    /// It is not there.
+    /// The server or the storage does not offer it.
     case unimplemented
     /// Something is broken.
     case `internal`
