@@ -38,7 +38,8 @@ public struct StorageConfiguration: Sendable {
   ///
   /// - Throws: `busy`, `denied`, `full`, `io`, `damaged`, `newerFormat`, `foreign`, `invalid`.
   public func open() throws(StoreError) -> any StorageBackend {
-    // What `openOrSalvage` began and did not live to finish.
+    // An exchange of stores that `openOrSalvage` began, and that its process did not live to
+    // finish.
     if let root { _ = try StoreExchange.finish(root) }
     return try opener(options)
   }

@@ -77,8 +77,8 @@ public struct WritePayload: Hashable, Sendable {
   public let kind: Kind
   /// Where the write was made; it is remembered with the write's end.
   public let path: Path
-  /// What it changes: it is found by these paths, by those above and by those below. A document is a
-  /// path of two segments, its collection and its id, as `MutationBatch.payload` makes it.
+  /// The paths that it changes: it is found by these, by those above and by those below. A document is a path of two
+  /// segments, its collection and its id, as `MutationBatch.payload` makes it.
   public let touches: [Path]
   /// What it asks for, with the conditions that must hold.
   public let bytes: [UInt8]

@@ -79,7 +79,8 @@ public enum StorageEdit: Sendable {
   case restoreFinished(Lane, FinishedWrite)
   /// Takes care that no write of a lane gets this number or a lower one.
   case reserveWriteIDs(Lane, through: WriteID)
-  /// Takes care that lanes of which nothing is left begin above a number; a lower one changes nothing.
+  /// Makes lanes without records begin above this number, so that lost numbers do not repeat; a lower number than the
+  /// present one changes nothing.
   case raiseQueueFloor(WriteID)
   /// Adds a report of damage that another store made, with the bytes that it kept.
   case report(Incident)

@@ -30,14 +30,14 @@ public struct SalvageReport: Sendable {
     public let queues: [Queue]
   }
 
-  /// What the new store holds.
+  /// The trees of the new store.
   public internal(set) var trees: [Tree] = []
-  /// The names of the trees that damaged records belonged to, by number.
+  /// The names of the new store's trees, by the numbers by which incidents name them.
   public internal(set) var names: [TreeID: String] = [:]
   /// Damaged records that were set aside, and the words for what is lost; the new store keeps these
   /// reports.
   public internal(set) var incidents: [Incident] = []
-  /// What of the files could not be read.
+  /// The parts of the files that could not be read.
   public internal(set) var lost: [StoreFinding] = []
   /// What was made up for what was lost.
   public internal(set) var mended: [String] = []

@@ -8,7 +8,7 @@ public struct MatchesVersion: Hashable, Sendable {
   /// The server's time: what the query gives of the stored documents that were read by then is among the matches.
   public let time: Timestamp
 
-  /// As of when matches were whole.
+  /// The time as of which matches of a source are complete.
   public init(_ source: DocumentQuery.Source, at time: Timestamp) {
     self.source = source
     self.time = time

@@ -1,7 +1,7 @@
 import ConiferDocument
 import ConiferKeyValue
 
-/// How the documents of a target are found.
+/// The plan by which the documents of a target are found.
 ///
 /// What is found are candidates: whoever reads them asks `DocumentTarget.matches`.
 struct DocumentPlan: Sendable {
