@@ -6,7 +6,8 @@ import ConiferStorage
 public struct AuthToken: Sendable, Hashable, CustomStringConvertible {
   /// The token's text: a JSON Web Token, or another one that the server takes.
   public let token: String
-  /// Who it is for, such as a user id: names the lane of the writes made with it. Not empty.
+  /// The identity of the user that it is for, such as a user id; it names the lane of the writes
+  /// made with it. Not empty.
   public let identity: String
   /// When it expires, in milliseconds since 1970; nil when it does not, or nobody knows.
   public let expiry: Int64?

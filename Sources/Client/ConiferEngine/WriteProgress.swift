@@ -164,7 +164,7 @@ extension WriteProgress {
   /// Whether the server cannot have a write that is followed; false when that is not known.
   package func isUnsent(_ id: OutboundWriteID) -> Bool { waiting(id)?.isUnsent ?? false }
 
-  /// What becomes of a write that was sent.
+  /// The end of sending a write.
   package enum SendingEnd {
     /// The connection broke before the answer.
     case outcomeUnknown

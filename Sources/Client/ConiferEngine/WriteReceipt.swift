@@ -9,7 +9,8 @@ public final class WriteReceipt: Sendable {
   /// The id that a write keeps for the life of its store, made of the identity that wrote it and a
   /// number.
   public struct ID: Hashable, Sendable, Codable {
-    /// Who wrote, such as a user id; empty for writes made while nobody is signed in.
+    /// The identity that wrote it, such as a user id; empty for writes made while nobody is signed
+    /// in.
     public let identity: String
     /// The number among that identity's writes; it never repeats.
     public let number: UInt64

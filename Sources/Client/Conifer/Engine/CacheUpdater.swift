@@ -34,7 +34,7 @@ final class CacheUpdater {
     self.outbox = outbox
   }
 
-  /// What waits for a commit is about to be committed.
+  /// The waiting edits are about to be committed.
   func willCommit() { newRecords = [] }
 
   // MARK: Acknowledged writes

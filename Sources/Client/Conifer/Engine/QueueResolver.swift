@@ -24,7 +24,7 @@ struct QueueResolver {
   private var collected: [WriteID: QueuedWrite] = [:]
   /// Places with server values.
   private var places: Set<Path> = []
-  /// What filtered queries hold.
+  /// The keys of children that filtered queries hold.
   private var keys: [QueryID: Set<Key>] = [:]
   /// The known values at the places: those that are cached, and then each write over them.
   private var known = Node.empty

@@ -242,7 +242,7 @@ struct ActiveListen {
     case lagging(isComplete: Bool)
   }
 
-  /// What is to be committed for a listen.
+  /// The edits that are to be committed for a listen.
   enum Commit {
     case data([StorageEdit])
     /// Data with which the query is complete, and the record as it was before.
@@ -268,7 +268,7 @@ struct ActiveListen {
     self.record = record
   }
 
-  /// What is stored of its query; nil when nothing is.
+  /// The stored record of its query; nil when there is none.
   var stored: StoredQuery? { if case .stored(let stored) = record { stored } else { nil } }
 
   /// Whether the record says that all its data is stored, or will when it is committed.
@@ -352,7 +352,7 @@ struct ActiveListen {
     }
   }
 
-  /// What was to be committed for it could not be.
+  /// A commit of the listen failed.
   mutating func failed(_ commit: Commit) {
     lag()
     switch commit {

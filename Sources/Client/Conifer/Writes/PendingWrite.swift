@@ -29,14 +29,14 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
 
   /// Its id, the same as its receipt gives.
   public let id: WriteReceipt.ID
-  /// What it asks for.
+  /// Whether it is a set, an update, or something else.
   public let kind: Kind
-  /// Where the call was made: the place of a set, or the one that an update's paths begin at.
+  /// The path of the call: that of a set, or the one that an update's paths begin at.
   public let path: Path
-  /// The places that it replaces, from the root, with server values as they were written; none for
-  /// ``Kind/other``.
+  /// The nodes that it replaces, with paths from the root and server values as they were written;
+  /// none for ``Kind/other``.
   public let changes: [NodeChange]
-  /// Where it stands.
+  /// Its state.
   public let state: State
   /// How often it was sent, over all runs of the app. The sending of a set that was under way when the
   /// process was killed is not known any more; that of an increment is.
@@ -85,7 +85,7 @@ public struct PendingWriteTotals: Sendable, Hashable {
   /// Bytes of the store that its queue takes.
   public var bytes: Int
 
-  /// What a queue holds.
+  /// The totals of a queue.
   public init(pending: Int = 0, rejected: Int = 0, bytes: Int = 0) {
     self.pending = pending
     self.rejected = rejected

@@ -102,7 +102,7 @@ package struct ListenEvent: Sendable {
 package struct QueryKnowledge: Sendable, Hashable {
   /// Whether the server has ever told all that the query gives.
   package var wasEverComplete: Bool
-  /// As of when the server has told what is here; zero when it never did.
+  /// The server's time as of which it told what is cached; zero when it never did.
   package var readTime: ConiferDocument.Timestamp
   /// What is known of the one document that was asked for and is not found; nil for all else.
   package var absent: Document?

@@ -19,7 +19,7 @@ package struct EngineInspection: Sendable {
   package var outstandingWrites: Int
   /// Whether the server can be reached.
   package var onlineState: OnlineState
-  /// Whose lane is shown; nil for nobody's.
+  /// The identity whose lane is shown; nil for nobody's.
   package var user: String?
   /// When storage that failed is tried again, on the clock's scale; nil when nothing waits for that.
   package var retry: Int64?

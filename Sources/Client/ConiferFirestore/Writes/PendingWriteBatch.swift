@@ -33,7 +33,7 @@ public struct PendingWriteBatch: Sendable, Identifiable {
 
     /// The document.
     public let document: DocumentReference
-    /// What is done to it.
+    /// Whether it is set, merged, updated or deleted.
     public let kind: Kind
     /// The fields that are written, with ``FieldValue`` for instructions, as an update takes them.
     public let values: [FieldPath: Any]
@@ -41,10 +41,10 @@ public struct PendingWriteBatch: Sendable, Identifiable {
 
   /// The id, the same as the receipt gives.
   public let id: WriteReceipt.ID
-  /// What they do, in order; empty when this version cannot read what a later one wrote: that is not sent, and may be
+  /// The changes, in order; empty when this version cannot read what a later one wrote: that is not sent, and may be
   /// discarded.
   public let changes: [Change]
-  /// Where they stand.
+  /// The state of the writes.
   public let state: State
   /// How often they were sent, over all runs of the app.
   public let attempts: Int

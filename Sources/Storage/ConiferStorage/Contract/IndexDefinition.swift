@@ -143,7 +143,7 @@ public struct IndexStatus: Hashable, Sendable {
   /// Bytes of their keys and values, with the space byte.
   public let bytes: Int
 
-  /// How an index stands.
+  /// The state of an index.
   public init(definition: IndexDefinition, state: State, entries: Int = 0, bytes: Int = 0) {
     self.definition = definition
     self.state = state

@@ -5,7 +5,7 @@ public import ConiferTree
 public struct QueryAnswer: Sendable {
   /// The children in the query's order, within its range and limit.
   public var children: [Node.Child]
-  /// How they were found.
+  /// The explanation of how they were found.
   public var explanation: QueryExplanation
 
   /// The children that a query gives.
@@ -27,7 +27,7 @@ public struct QueryExplanation: Hashable, Sendable {
     case index(IndexDefinition)
   }
 
-  /// Where the children came from.
+  /// The way in which the query found its children.
   public var plan: Plan
   /// How many runs of leaves were read, each counted once.
   public var runsRead = 0
@@ -43,7 +43,7 @@ public struct QueryExplanation: Hashable, Sendable {
   /// The index that will serve the query once it is built.
   public var building: IndexDefinition?
 
-  /// How a query was answered.
+  /// An explanation without costs.
   public init(_ plan: Plan) { self.plan = plan }
 }
 

@@ -9,7 +9,8 @@ public struct Lane: Hashable, Sendable {
 
   /// The tree that the writes are for.
   public let tree: TreeID
-  /// Who wrote, for example a user id; empty for writes made while nobody is signed in.
+  /// The identity of the writer, for example a user id; empty for writes made while nobody is
+  /// signed in.
   public let identity: String
 
   /// The lane of an identity.
@@ -75,21 +76,21 @@ public struct WritePayload: Hashable, Sendable {
 
   /// The model that reads the bytes.
   public let kind: Kind
-  /// Where the write was made; it is remembered with the write's end.
+  /// The path at which the write was made; it is remembered with the write's end.
   public let path: Path
   /// The paths that it changes: it is found by these, by those above and by those below. A document is a path of two
   /// segments, its collection and its id, as `MutationBatch.payload` makes it.
   public let touches: [Path]
-  /// What it asks for, with the conditions that must hold.
+  /// The content in the model's own format, with the conditions that must hold.
   public let bytes: [UInt8]
 
-  /// What a write asks for.
+  /// The content of a write.
   ///
   /// - Parameters:
   ///   - kind: the model that reads the bytes.
-  ///   - path: where the write was made.
-  ///   - touches: what it changes.
-  ///   - bytes: what it asks for; those of the kind `tree` are made by ``WriteContent/payload``.
+  ///   - path: the path at which the write was made.
+  ///   - touches: the paths that it changes.
+  ///   - bytes: the content; that of the kind `tree` is made by ``WriteContent/payload``.
   public init(kind: Kind, path: Path, touches: [Path], bytes: [UInt8]) {
     self.kind = kind
     self.path = path
@@ -148,9 +149,9 @@ public enum WriteOutcome: Hashable, Sendable {
 public struct QueueEntry: Hashable, Sendable {
   /// Its number.
   public let id: WriteID
-  /// What it asks for.
+  /// Its content.
   public var payload: WritePayload
-  /// Where it stands.
+  /// Its state.
   public var state: WriteState
   /// How often it was sent.
   public var attempts: UInt32
@@ -172,7 +173,7 @@ public struct FinishedWrite: Hashable, Sendable {
   public let id: WriteID
   /// How it ended.
   public let outcome: WriteOutcome
-  /// Where it was made.
+  /// The path at which it was made.
   public let path: Path
 
   /// A write that left the queue.
@@ -197,7 +198,7 @@ public struct QueueTotals: Hashable, Sendable {
   /// The newest number that was ever given in the lane.
   public var newest: WriteID?
 
-  /// What a lane holds.
+  /// The totals of a lane.
   public init(
     pending: Int = 0, rejected: Int = 0, bytes: Int = 0, oldest: WriteID? = nil,
     newest: WriteID? = nil

@@ -102,7 +102,7 @@ public struct CommitReceipt: Sendable, Equatable {
   /// The numbers of the saved queries, in the order of their edits.
   public let queries: [QueryID]
 
-  /// What a commit did.
+  /// The result of a commit.
   public init(commit: CommitID, writes: [WriteID] = [], queries: [QueryID] = []) {
     self.commit = commit
     self.writes = writes

@@ -76,16 +76,16 @@ public struct Incident: Hashable, Sendable, CustomStringConvertible {
     case recordSetAside
   }
 
-  /// What was done.
+  /// The kind of the damaged data, and what was done about it.
   public let kind: Kind
   /// The tree that it belongs to.
   public let tree: TreeID
-  /// Where it was, in words.
+  /// The place of the damage, in words.
   public let place: String
   /// The bytes that were found there, if they were kept.
   public let bytes: [UInt8]
 
-  /// Something that a store could not read.
+  /// A report of damage.
   public init(kind: Kind, tree: TreeID, place: String, bytes: [UInt8]) {
     self.kind = kind
     self.tree = tree

@@ -23,7 +23,7 @@ public struct TrackedQuery: Hashable, Sendable {
 
   /// Its tree.
   public var tree: TreeID
-  /// Where it listens.
+  /// The path at which it listens.
   public var path: Path
   /// The canonical text of its parameters (`QuerySpec.identifier`); `default` for the whole node.
   public var parameters: String
@@ -87,7 +87,7 @@ public struct StoredQuery: Hashable, Sendable {
 public struct Pin: Hashable, Sendable {
   /// Its tree.
   public let tree: TreeID
-  /// Where it is.
+  /// The path of the pinned data.
   public let path: Path
   /// The canonical parameters of the pinned query; `default` pins all below the path.
   public let parameters: String

@@ -6,7 +6,7 @@ public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
   public let tree: TreeID?
   /// Its name, where that can be read.
   public let name: String?
-  /// Whose queue they are, or nil when they are no queue's.
+  /// The identity of the queue that they belong to, or nil when they belong to none.
   public let identity: String?
   /// Why they cannot be read.
   public let why: MissingKey
@@ -15,7 +15,7 @@ public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
   /// Bytes of their keys and values.
   public var bytes = 0
 
-  /// Whose they are.
+  /// The tree and queue that they belong to, in words.
   package var place: String {
     let owner = name.map { "tree \"\($0)\"" } ?? tree.map { "tree \($0.rawValue)" } ?? "the store"
     return identity.map { "queue of \"\($0)\" in \(owner)" } ?? owner
@@ -74,7 +74,7 @@ public struct VerificationReport: Sendable, Equatable {
     public let kind: Kind
     /// The tree that it belongs to; nil for the store as a whole.
     public let tree: TreeID?
-    /// Where it is, in words: a path where one can be read, else a key or a place in a file.
+    /// The place, in words: a path where one can be read, else a key or a position in a file.
     public let place: String
     /// What is wrong, in a sentence without its end.
     public let words: String
@@ -127,7 +127,7 @@ public struct VerificationReport: Sendable, Equatable {
     public var pins = 0
     /// Writes in outbound queues, rejected ones too.
     public var writes = 0
-    /// What waiting writes do to documents, a document and lane each.
+    /// Overlays: one for each document and lane with waiting writes.
     public var overlays = 0
     /// Collections of which documents are stored.
     public var collections = 0
@@ -149,8 +149,8 @@ public struct VerificationReport: Sendable, Equatable {
   public private(set) var found = 0
   /// How much was checked.
   public var counts = Counts()
-  /// What could not be checked, since its key was erased on purpose or is not at hand: neither is a
-  /// finding.
+  /// The records that could not be checked, since their key was erased on purpose or is not at
+  /// hand: neither is a finding.
   public var locked: [LockedRecords] = []
   /// Whether the records could not be checked, since the store under them is damaged in a way in
   /// which reading it might trap.
@@ -171,7 +171,7 @@ public struct VerificationReport: Sendable, Equatable {
 
 /// The progress of a check of a whole store, in bytes.
 public struct VerificationProgress: Hashable, Sendable {
-  /// What is being checked, in words.
+  /// The part that is being checked, in words.
   public var phase: String
   /// Bytes of records that were read.
   public var bytes: Int

@@ -4,7 +4,7 @@ public import ConiferKeyValue
 public struct SalvageReport: Sendable {
   /// The numbers of writes that were saved of a lane.
   public struct Queue: Hashable, Sendable {
-    /// Whose lane it is.
+    /// The identity of the lane.
     public let identity: String
     /// Writes that wait.
     public let waiting: Int
@@ -16,7 +16,7 @@ public struct SalvageReport: Sendable {
   public struct Tree: Hashable, Sendable {
     /// Its name; one that was lost is made up.
     public let name: String
-    /// How it orders keys: what its leaves are.
+    /// Its key order, which also tells whether its leaves are values or documents.
     public let order: KeyOrder
     /// Cached leaves: each a value, in a tree of documents each a document.
     public let leaves: Int
@@ -39,7 +39,7 @@ public struct SalvageReport: Sendable {
   public internal(set) var incidents: [Incident] = []
   /// The parts of the files that could not be read.
   public internal(set) var lost: [StoreFinding] = []
-  /// What was made up for what was lost.
+  /// Words for what was made up in place of lost records.
   public internal(set) var mended: [String] = []
   /// Records that nobody can read here, since their encryption key is missing.
   public internal(set) var locked: [LockedRecords] = []
@@ -51,7 +51,7 @@ public struct SalvageReport: Sendable {
     lost.isEmpty && incidents.isEmpty && mended.isEmpty && locked.allSatisfy { $0.why == .erased }
   }
 
-  /// What a store holds.
+  /// A report of what a store holds.
   init(of backend: any StorageBackend) throws(StoreError) {
     (trees, names, incidents) = try backend.read { (view) throws(StoreError) in
       var trees: [Tree] = []

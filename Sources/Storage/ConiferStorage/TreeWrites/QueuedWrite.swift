@@ -4,9 +4,9 @@ public import ConiferKeyValue
 public struct QueuedWrite: Hashable, Sendable {
   /// Its number.
   public let id: WriteID
-  /// What it asks for.
+  /// Its content.
   public var content: WriteContent
-  /// Where it stands.
+  /// Its state.
   public var state: WriteState
   /// How often it was sent.
   public var attempts: UInt32

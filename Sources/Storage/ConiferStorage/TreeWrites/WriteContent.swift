@@ -26,7 +26,7 @@ public struct WriteContent: Hashable, Sendable {
     /// The hash that the node there must have.
     public var hash: String
 
-    /// What must hold on the server.
+    /// A hash that the node at a path must have.
     public init(path: Path, hash: String) {
       self.path = path
       self.hash = hash
@@ -35,18 +35,19 @@ public struct WriteContent: Hashable, Sendable {
 
   /// What kind of write it is.
   public var kind: Kind
-  /// Where the write was made: the path of the `set`, or the one that an `update` is relative to.
+  /// The path at which the write was made: that of the `set`, or the one that an `update` is
+  /// relative to.
   public var path: Path
   /// The replaced nodes, in order.
   public var changes: [Change]
-  /// What must hold for the write to be applied.
+  /// The preconditions that must hold for the write to be applied.
   public var preconditions: [Precondition]
   /// Bytes by which a server may tell a repetition; 0 to 255 of them.
   public var idempotencyID: [UInt8]
   /// When it was made, in milliseconds since 1970: information, never an order.
   public var time: Int64
 
-  /// What a write asks the server to do.
+  /// The content of a write.
   public init(
     kind: Kind, path: Path, changes: [Change], preconditions: [Precondition] = [],
     idempotencyID: [UInt8] = [], time: Int64 = 0

@@ -46,7 +46,7 @@ final class EventStore {
     return shown
   }
 
-  /// What an event changes of the documents that it names.
+  /// The changes that an event makes to the documents that it names.
   private struct News {
     /// The edits of documents that are newer than the stored ones; a missing document without a
     /// version is forgotten.

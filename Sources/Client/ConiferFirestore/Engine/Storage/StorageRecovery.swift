@@ -10,7 +10,7 @@ final class StorageRecovery {
   typealias Operation = () throws(StoreError) -> Void
 
   private var operations: [Operation] = []
-  /// What the server said in this step and could not be stored.
+  /// The events of this step that could not be stored.
   private var refused: [RemoteEvent] = []
   /// Whether something failed in this step that the server is asked for again.
   private var hasFault = false

@@ -11,9 +11,9 @@ final class TargetStore {
   struct Row {
     let target: DocumentTarget
     var query: QueryID
-    /// What is known.
+    /// The record as it is known.
     var record: TargetRecord
-    /// What is stored of it.
+    /// The record as it is stored.
     var stored: TargetRecord
     /// The server time as of which the stored matches are complete; nil if they are not.
     var completeTime: ConiferDocument.Timestamp?
@@ -35,7 +35,7 @@ final class TargetStore {
   subscript(id: TargetID) -> Row? { rows[id] }
   /// The number of a target that is listened to.
   func number(of target: DocumentTarget) -> TargetID? { numbers[target] }
-  /// All that is listened to.
+  /// The numbers of all targets that are listened to.
   var all: [TargetID] { rows.keys.sorted() }
 
   /// The number on the wire of a tracked query: even, and never given twice.

@@ -16,7 +16,7 @@ struct RefusalReason {
       code ?? .unknown, code == nil ? text : parts.count > 1 ? parts[1] : "The server refused it.")
   }
 
-  /// What is kept.
+  /// The text that is kept.
   var text: String { "\(error.code.name) \(error.message)" }
 }
 

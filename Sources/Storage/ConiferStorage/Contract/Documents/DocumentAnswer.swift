@@ -4,7 +4,7 @@ public import ConiferDocument
 public struct DocumentAnswer: Sendable {
   /// The documents, in the query's order.
   public var documents: [Document]
-  /// How they were found.
+  /// The explanation of how they were found.
   public var explanation: DocumentExplanation
 
   /// The documents that a query gives.
@@ -36,7 +36,7 @@ public struct DocumentExplanation: Hashable, Sendable {
     case indexes([[DocumentIndex]])
   }
 
-  /// Where the documents came from.
+  /// The way in which the query found its documents.
   public var plan: Plan
   /// How many stored documents were looked at.
   public var documentsRead = 0
@@ -56,6 +56,6 @@ public struct DocumentExplanation: Hashable, Sendable {
   /// The index that will serve the query once it is built.
   public var building: DocumentIndex?
 
-  /// How a query was answered.
+  /// An explanation without costs.
   public init(_ plan: Plan) { self.plan = plan }
 }

@@ -31,7 +31,7 @@ final class PackedEngine: @unchecked Sendable {
   let indexBuilder: IndexBuilder
   let mender: Mender
   let housekeeper: Housekeeper
-  /// Who is told that a report of damage was stored.
+  /// The observer that is called when a report of damage was stored.
   let incidentObserver = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {

@@ -32,17 +32,18 @@ package enum DocumentKey {
     PathKey.encode(treePath(collection), .documents)
   }
 
-  /// Where a document stands in its tree.
+  /// The path of a document in its tree.
   package static func treePath(_ path: DocumentPath) -> Path {
     Path([Key(path.collection.description), Key(key(ofID: path.id))])
   }
 
-  /// Where the documents of a collection stand in their tree.
+  /// The path above a collection's documents in their tree.
   package static func treePath(_ collection: CollectionPath) -> Path {
     Path([Key(collection.description)])
   }
 
-  /// Where the documents of a source stand: the collection, the document, or the root for a group of collections.
+  /// The path at or above a source's documents: that of the collection, that of the document, or the root for a group
+  /// of collections.
   static func treePath(_ source: DocumentQuery.Source) -> Path {
     switch source {
     case .collection(let collection): treePath(collection)

@@ -50,7 +50,7 @@ final class IndexPlan: Sendable {
     longestString = IndexValue.longestStrings / definition.components.count
   }
 
-  /// Where a path key stands.
+  /// The relation of a path key to the indexed nodes.
   func place(_ key: UnsafeRawBufferPointer) -> Place {
     var at = 0
     for segment in segments {
