@@ -8,7 +8,7 @@ import Dispatch
   import Musl
 #endif
 
-/// The device's own clock.
+/// The device's own clock, which databases use unless they are given another one.
 public struct SystemClock: EngineClock {
   private let queue = DispatchQueue(label: "conifer.clock")
 

@@ -1,6 +1,7 @@
 public import ConiferDocument
 
-/// A document as the server has it.
+/// A document that exists on the server, with its fields and the times of its creation and last
+/// change.
 public struct StoredDocument: Sendable, Hashable {
   /// Where it is.
   public let path: DocumentPath

@@ -5,7 +5,7 @@
   import NIOSSL
   import Synchronization
 
-  /// The way to a server over a WebSocket, by the Realtime Database's protocol, version 5.
+  /// A transport to a server over a WebSocket, by the Realtime Database's protocol, version 5.
   ///
   /// ```swift
   /// let configuration = DatabaseConfiguration(

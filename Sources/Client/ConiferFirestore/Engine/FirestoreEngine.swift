@@ -23,7 +23,7 @@ package final class FirestoreEngine: DocumentEngine {
     _ need: DocumentStep.Need = .none, _ body: @escaping @Sendable (DocumentLoop) -> Void
   ) { steps.post(.run(need, body)) }
 
-  /// What a closure gives that is run between two steps.
+  /// Runs a closure between two steps, and gives its result.
   func ask<R: Sendable>(
     _ need: DocumentStep.Need = .none, _ question: @escaping @Sendable (DocumentLoop) -> R
   ) async -> R {
@@ -32,7 +32,7 @@ package final class FirestoreEngine: DocumentEngine {
     }
   }
 
-  /// A closure of the app's that is called no longer once the end has begun.
+  /// Wraps a closure of the app so that it is not called once `terminate` has begun.
   func untilEnd<R>(_ told: @escaping @Sendable (R) -> Void) -> @Sendable (R) -> Void {
     { [registry] in if !registry.isEnded { told($0) } }
   }

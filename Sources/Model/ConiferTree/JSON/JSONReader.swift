@@ -10,7 +10,7 @@
 /// while let event = try reader.next() { print(event) }
 /// ```
 public struct JSONReader {
-  /// The limits of reading a text.
+  /// The limits of a ``JSONReader`` on nesting and on the length of strings and numbers.
   public struct Limits: Sendable, Hashable {
     /// How many arrays and objects may be open at once.
     public var depth: Int

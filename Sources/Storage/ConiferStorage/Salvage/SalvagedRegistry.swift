@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Makes rows that came out of a damaged store one that can be opened: a format record, and a
-/// registry in which every tree of which there are records has a name.
+/// Makes a store that can be opened from the rows of a damaged one: with a format record, and a
+/// registry in which every tree with records has a name.
 enum SalvagedRegistry {
   /// Mends what cannot be read.
   ///
@@ -77,7 +77,7 @@ enum SalvagedRegistry {
     return words
   }
 
-  /// What tells the order of a tree's keys.
+  /// The evidence for the order of a tree's keys.
   private enum Evidence {
     /// Records that only this order writes.
     case records(KeyOrder)
@@ -101,7 +101,7 @@ enum SalvagedRegistry {
     }
   }
 
-  /// What a tree's records tell of its key order.
+  /// The evidence in a tree's records for its key order.
   private static func evidence(
     of tree: TreeID, _ store: any OrderedStore, _ view: any OrderedView
   ) throws(StoreError) -> Evidence {

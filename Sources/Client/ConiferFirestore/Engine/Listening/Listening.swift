@@ -6,7 +6,8 @@ import ConiferStorage
 import ConiferWire
 import Logging
 
-/// The listeners, what the server is asked for them, and what of its answers is stored.
+/// The listeners of queries and documents: asks the server for their targets, stores its answers,
+/// and tells them.
 final class Listening {
   var listens: ListenMachine
   let targets: TargetStore
@@ -17,7 +18,7 @@ final class Listening {
   let setup: FirestoreConfiguration
   let recovery: StorageRecovery
   let indexing: IndexCreation
-  /// What is forgotten at the step's end unless something needs it.
+  /// The documents that are forgotten at the step's end unless something needs them.
   let unneeded: UnneededDocuments
   let events: EventStore
   let inner = InnerListeners()
@@ -86,7 +87,7 @@ final class Listening {
     _ query: DocumentQuery, _ options: ListenOptions, _ told: @escaping InnerListeners.Told
   ) { listen(inner.addOnce(told), query, options) }
 
-  /// What the store has of a query, as far as that is not known.
+  /// What the store has of a query; of one that is listened to already only the token and its time.
   private func stored(
     _ query: DocumentQuery, _ number: TargetID
   ) throws(StoreError) -> ConiferDocumentSync.StoredQuery {
@@ -108,7 +109,7 @@ final class Listening {
     run(listens.unlisten(id))
   }
 
-  /// What a query knows is noted while it is listened to; its last listener may be about to leave.
+  /// Records what is known of a query whose last listener may be about to leave.
   private func prepareEnd(of query: DocumentQuery) {
     guard let number = listens.target(of: query) else { return }
     recordCompleteness(number)

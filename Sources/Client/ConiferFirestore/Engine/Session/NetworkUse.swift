@@ -34,7 +34,7 @@ final class NetworkUse {
     self.isWanted = isWanted
     let wasUsed = isUsed
     update()
-    // It was not used before: now the app wants listeners to know.
+    // It was not used before, but listeners are told now that the app wants it off.
     if !isWanted, !wasUsed { listening.setEnabled(false) }
   }
 

@@ -3,7 +3,7 @@ import ConiferEngine
 import ConiferKeyValue
 import ConiferStorage
 
-/// What the app asks about its queue, and changes in it: writes that wait, and those that the server refused.
+/// The app's requests to its queue: they list, retry and discard writes that wait, and writes that the server refused.
 struct DocumentQueue {
   let store: DocumentStore
   let writes: DocumentWrites
@@ -43,7 +43,7 @@ struct DocumentQueue {
     return entry.state == .sent ? .outcomeUnknown : entry.state
   }
 
-  /// How a write ended; nil when it has not, and a receipt is told.
+  /// How a write ended; nil when it has not ended, and then the receipt is told of its end.
   func outcome(
     of receiptID: WriteReceipt.ID, _ receipt: WriteReceipt
   ) throws(FirestoreError) -> WriteReceipt.Outcome? {

@@ -5,7 +5,7 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
 
-/// The app's writes: from the call into the queue, and from the server's answer to their end.
+/// Brings the app's writes from the call into the queue, and from the server's answer to their end.
 final class DocumentWrites {
   /// A write that is to be queued, and when it was made.
   private struct StampedWrite {
@@ -153,7 +153,8 @@ final class DocumentWrites {
     _ id: OutboundWriteID, _ batch: MutationBatch, _ commitTime: ConiferDocument.Timestamp,
     _ results: [WriteResult], token: [UInt8]
   ) throws(StoreError) -> CommitID? {
-    // Not so when its record was lost, or an earlier call's commit was made and reported as failed.
+    // It is not queued when its record was lost, or when an earlier call's commit was made but
+    // reported as failed.
     let isQueued = try find(id) != nil
     let documents = try store.read { (view, lane) throws(StoreError) in
       var documents: [Document] = []
@@ -284,7 +285,7 @@ final class DocumentWrites {
     }
   }
 
-  /// The documents of a write that left the queue, or came back, are others. Listeners are told once they can be read.
+  /// A write left the queue or came back, which changes its documents. Listeners are told once these can be read.
   func changed(_ batch: MutationBatch, in lane: Lane) {
     listening.unneeded.add(batch.paths)
     _ = recovery.attempt { [store, listening, waiters] () throws(StoreError) in

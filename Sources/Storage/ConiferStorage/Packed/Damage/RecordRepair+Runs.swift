@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What is done about runs that cannot be read, be it for a delta or a large leaf of theirs.
+/// Repairing runs that cannot be read, or whose deltas or large leaves cannot.
 extension RecordRepair {
   /// How many runs behind a damaged one are looked at: damage seldom comes alone, and a repair for each
   /// would go through all queries each time.
@@ -89,7 +89,7 @@ extension RecordRepair {
     try renewOverlays(info)
   }
 
-  /// Where the entries of a run lie, be it elsewhere than its key says; nothing if they are not readable.
+  /// The ranges in which a run's entries lie, even if its key says otherwise; none if they are not readable.
   private func held(
     _ key: Bytes, _ value: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> [PruneRanges.KeyRange] {

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Reads what the server said of documents: in a snapshot, or in a commit with the edits so far.
+/// Reads what the server said of documents, from a snapshot or from a commit with its edits so far.
 struct DocumentReader<Runs: RunSource> {
   let runs: Runs
   /// Counts the runs that are read; nil when nobody asks.
@@ -48,7 +48,7 @@ struct DocumentReader<Runs: RunSource> {
     }
   }
 
-  /// What a sieve makes of a document.
+  /// The result of a sieve for a document.
   private enum SieveResult {
     case found(Document)
     case outside
@@ -120,7 +120,7 @@ struct DocumentReader<Runs: RunSource> {
 
   /// A window of the collections of which something is stored, as the leaves have them.
   ///
-  /// - Parameter start: what begins the path keys of a collection's documents, or what is behind these.
+  /// - Parameter start: the prefix of the path keys of a collection's documents, or a key behind these.
   func collections(from start: Bytes, limit: Int) throws(StoreError) -> [CollectionPath] {
     var found: [CollectionPath] = []
     var at = start

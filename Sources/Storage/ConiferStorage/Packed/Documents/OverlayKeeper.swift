@@ -11,7 +11,7 @@ struct OverlayKeeper {
   private enum Change {
     /// These batches were queued.
     case queued([MutationBatch])
-    /// Writes up to a number were answered, or the server said something else, be it both.
+    /// Writes up to a number were answered, or the server's word changed, or both.
     case answered(through: UInt64, wasFound: Bool)
     /// Writes ended or changed, or the server's word did.
     case other
@@ -127,7 +127,8 @@ struct OverlayKeeper {
     (a.key.tree, a.key.identity) < (b.key.tree, b.key.identity)
   }
 
-  /// Another base may change what the writes of every lane do to it.
+  /// Where the server's word of a document changed, the writes of every lane may do something else
+  /// to it.
   private mutating func addLanesOfBases() throws(StoreError) {
     for (tree, paths) in bases {
       let info = try Trees.known(tx, tree)
@@ -199,8 +200,8 @@ struct OverlayEditor {
     try set(base.flatMap { Overlay(of: batches, over: $0) }, path)
   }
 
-  /// Whether the overlay of a document is what the writes that wait do, although others ended or the server said something
-  /// else: looks at a few of them, where making it anew reads them all.
+  /// Whether the overlay of a document still is what the waiting writes do, although others ended or the server's word
+  /// changed. It looks at a few of them, where making the overlay anew reads them all.
   ///
   /// - Parameters:
   ///   - through: the newest write that ended.

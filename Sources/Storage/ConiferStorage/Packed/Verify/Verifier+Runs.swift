@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What is carried from run to run of one tree.
+/// What a check remembers from run to run of one tree.
 private struct RunTrail {
   /// Of the run before.
   var separator: Bytes?

@@ -1,4 +1,4 @@
-/// The way to a server of documents: within the process, or over a network.
+/// A transport to a server of documents: within the process, or over a network.
 ///
 /// A server within the process gives one, and a module that speaks to servers over a network.
 public struct DocumentTransport: Sendable, CustomStringConvertible {
