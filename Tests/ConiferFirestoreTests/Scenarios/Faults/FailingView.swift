@@ -39,6 +39,12 @@ final class FailingView: DocumentView {
     try faults.check(lane)
     return try view.overlays(lane, in: collection)
   }
+  func overlaidPaths(
+    _ lane: Lane, in collection: CollectionPath?
+  ) throws(StoreError) -> [DocumentPath] {
+    try faults.check(lane)
+    return try view.overlaidPaths(lane, in: collection)
+  }
   func query(
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer {

@@ -290,7 +290,7 @@ final class DocumentWrites {
     _ = recovery.attempt { [store, listening, waiters] () throws(StoreError) in
       try waiters.ended()
       guard lane == store.lane else { return }
-      listening.changed(try store.shown(batch.paths))
+      listening.changed(try store.known(batch.paths))
     }
   }
 
