@@ -72,6 +72,7 @@ final class FailingView: DocumentView {
   }
   func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry? {
     try faults.check(lane)
+    try faults.check(.readEntry)
     return try view.entry(lane, id)
   }
   func entries(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry] {
