@@ -22,18 +22,16 @@ public struct StoredDocument: Sendable, Hashable {
   }
 }
 
-// A server reads its documents from no other server, so it does not need `readTime`. It keeps the
-// creation time there.
 extension Document {
-  /// A document as the server stores it.
+  /// A document as the server stores it; no other server told it.
   init(_ path: DocumentPath, _ fields: MapValue, made: Timestamp, changed: Timestamp) {
-    self.init(path, .found(fields), version: changed, readTime: made)
+    self.init(path, .found(fields), version: changed, createTime: made)
   }
 
-  /// When a stored document was made. The name differs from `createTime`, which the server leaves out.
-  var creationTime: Timestamp { readTime }
+  /// When a stored document was made. Servers before the first release have stored that as `readTime`.
+  var creationTime: Timestamp { createTime ?? readTime }
 
-  /// The stored document as clients are told it at a moment.
+  /// The stored document as clients are told it at a moment: without its creation time.
   func told(at moment: Timestamp) -> Document {
     Document(
       path, state, version: fields == nil && version == .zero ? moment : version, readTime: moment)

@@ -204,6 +204,18 @@ import Testing
     await load(world, Self.bundle("halls", "2400-01-01T00:00:03Z", Self.document("halls/a", 1)))
     #expect(world.told.take() == ["invalidArgument"])
     await world.end()
+    // What the server said counts.
+    let heard = try EngineWorld { $0.clock = ScriptedClock(at: 0) }
+    await heard.listen(1, try heard.query("yards"))
+    // In 2026.
+    try heard.server.tell(2, [], at: 1_780_000_000_000_000)
+    await heard.settle()
+    _ = heard.told.take()
+    await load(heard, Self.bundle("halls", "2027-01-01T00:00:03Z", Self.document("halls/a", 1)))
+    #expect(heard.told.take() == ["invalidArgument"])
+    await load(heard, Self.bundle("rooms", "2026-01-01T00:00:03Z", Self.document("rooms/a", 1)))
+    #expect(heard.told.take() == ["0/1", "1/1 done"])
+    await heard.end()
     // A clock that is set counts.
     let other = try EngineWorld()
     await load(other, Self.bundle("rooms", "2026-01-01T00:00:03Z", Self.document("rooms/a", 1)))

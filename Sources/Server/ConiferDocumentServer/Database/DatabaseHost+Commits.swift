@@ -109,15 +109,15 @@ extension DatabaseHost {
 
   private func caller(of commit: PendingCommit) -> Caller? {
     switch commit.committer {
-    case .caller(let caller, _): caller
+    case .caller(let caller, _, _): caller
     case .stream(let id, _): writing[id]?.caller
     }
   }
 
   private func answer(_ answer: Answer) {
     switch answer {
-    case .made(.caller(_, let told), let result, _): told(.success(result))
-    case .refused(.caller(_, let told), let error): told(.failure(error))
+    case .made(.caller(_, _, let told), let result, _): told(.success(result))
+    case .refused(.caller(_, _, let told), let error): told(.failure(error))
     case .made(.stream(let id, _), let result, let number):
       guard let stream = writing[id], let name = stream.name else { return }
       stream.deliver(.answered(result, token: WriteToken(stream: name, answered: number).bytes))

@@ -73,12 +73,14 @@ extension DatabaseHost {
   }
 
   /// Makes writes whole or not at all; returns once they are stored.
+  ///
+  /// - Parameter connection: the client's; nil for the server itself.
   nonisolated func commit(
-    _ writes: [Mutation], _ credentials: Credentials
+    _ writes: [Mutation], _ credentials: Credentials, from connection: ConnectionID? = nil
   ) async throws(StatusError) -> CommitResult {
     let caller = try await caller(credentials)
     let result = await withCheckedContinuation { continuation in
-      post(.commit(writes, .caller(caller) { continuation.resume(returning: $0) }))
+      post(.commit(writes, .caller(caller, connection) { continuation.resume(returning: $0) }))
     }
     return try result.get()
   }

@@ -8,6 +8,11 @@ struct StreamID: Hashable, Comparable, Sendable {
   static func < (a: StreamID, b: StreamID) -> Bool { a.rawValue < b.rawValue }
 }
 
+/// The number of a client's connection to a database; never given twice by a process.
+struct ConnectionID: Hashable, Sendable {
+  let rawValue: UInt64
+}
+
 /// What a database is asked for; one after the other.
 enum DatabaseRequest: Sendable {
   /// What happens to a stream of listens.
@@ -28,7 +33,8 @@ enum DatabaseRequest: Sendable {
 
   /// Whose writes they are, and who is answered.
   enum Committer: Sendable {
-    case caller(Caller, @Sendable (Result<CommitResult, StatusError>) -> Void)
+    /// The connection is nil for the server itself.
+    case caller(Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void)
     case stream(StreamID, token: [UInt8])
   }
 

@@ -34,6 +34,7 @@ public final class DocumentLink: Sendable {
   /// The database that it leads to.
   public let database: DatabaseID
   let host: DatabaseHost
+  let connection: ConnectionID
   let delivery: Delivery
   private let state: Mutex<State>
 
@@ -51,6 +52,7 @@ public final class DocumentLink: Sendable {
     self.database = database
     self.delivery = delivery
     host = server.host(database)
+    connection = host.newConnection()
     state = Mutex(State(script: LinkScript(random: SplitMix64(seed: seed))))
   }
 

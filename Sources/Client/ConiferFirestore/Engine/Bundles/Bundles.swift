@@ -188,7 +188,7 @@ final class Bundles {
     }
     try store.commit([.documents(store.tree, edits)])
     _ = listening.recovery.attempt { [store, listening] () throws(StoreError) in
-      listening.changed(try store.shown(paths))
+      listening.changed(try store.known(paths))
     }
   }
 

@@ -162,7 +162,7 @@ extension Listening {
     _ = recovery.attempt { [self] () throws(StoreError) in
       try targets.forget()
       // What a write did that is gone is taken back.
-      changed(try store.shown(listens.pendingPaths.sorted()))
+      changed(try store.known(listens.pendingPaths.sorted()))
       run(listens.lost())
     }
   }

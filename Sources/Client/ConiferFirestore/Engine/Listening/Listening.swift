@@ -128,6 +128,22 @@ final class Listening {
   /// Documents are others than before: a write was made, accepted or refused, or another user is signed in.
   func changed(_ documents: [Document]) { run(listens.changed(documents)) }
 
+  /// Documents are others than before; the listeners end that look where one is that cannot be shown.
+  func changed(_ shown: ShownDocuments) {
+    if !shown.unknown.isEmpty {
+      let refusal = StatusError(
+        .failedPrecondition,
+        "A later version stored what waiting writes do to documents here: open the store with a newer one."
+      )
+      // First, as they would be read anew for what is known.
+      for (target, queries) in listens.queriesByTarget.sorted(by: { $0.key < $1.key })
+      where queries.contains(where: { shown.unknown.contains(where: $0.source.contains) }) {
+        run(listens.refuse(target, refusal))
+      }
+    }
+    changed(shown.known)
+  }
+
   /// The network may be used, or not.
   func setEnabled(_ isEnabled: Bool, meanwhile state: OnlineState = .offline) {
     if !isEnabled { watch.close() }

@@ -87,7 +87,14 @@ final class DocumentStore {
     return (incidents + new).filter { $0.tree == tree }
   }
 
+  /// Documents with the waiting writes of who is signed in, as far as this version knows what these do.
+  func known(_ paths: some Sequence<DocumentPath>) throws(StoreError) -> ShownDocuments {
+    try read { (view, lane) throws(StoreError) in try view.shown(paths, to: lane) }
+  }
+
   /// Documents with the waiting writes of who is signed in.
+  ///
+  /// - Throws: `newerFormat` also when a later version stored what the writes do to one of them.
   func shown(_ paths: some Sequence<DocumentPath>) throws(StoreError) -> [Document] {
     try read { (view, lane) throws(StoreError) in
       var documents: [Document] = []

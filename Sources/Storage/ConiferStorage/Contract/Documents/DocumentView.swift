@@ -18,7 +18,14 @@ public protocol DocumentView: StorageView {
     _ tree: TreeID, after: CollectionPath?, limit: Int
   ) throws(StoreError) -> [CollectionPath]
   /// The overlays of a lane's waiting writes, in the order of their documents; of one collection or all.
+  ///
+  /// - Throws: `newerFormat` when a later version stored one of them.
   func overlays(_ lane: Lane, in collection: CollectionPath?) throws(StoreError) -> [Overlay]
+  /// The documents that the waiting writes of a lane change, in their order; of one collection or all. Those are among them
+  /// of which a later version stored what the writes do.
+  func overlaidPaths(
+    _ lane: Lane, in collection: CollectionPath?
+  ) throws(StoreError) -> [DocumentPath]
   /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
   ///
   /// - Parameter id: the tracked query that this one is, or nil. Where its matches have a version the backend may look
@@ -38,6 +45,13 @@ public protocol DocumentView: StorageView {
 }
 
 extension DocumentView {
+  /// The documents of `overlays`.
+  public func overlaidPaths(
+    _ lane: Lane, in collection: CollectionPath?
+  ) throws(StoreError) -> [DocumentPath] {
+    try overlays(lane, in: collection).map(\.path)
+  }
+
   /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
   public func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer {
     try self.query(lane, query, tracked: nil)
