@@ -301,8 +301,8 @@ let package = Package(
     tests(
       "Conifer",
       [
-        "Conifer", "ClientConformance", "ConiferServer", "ConiferSync", "ConiferWire",
-        "ConiferStorage", "ConiferLeafStore",
+        "Conifer", "ConiferEngine", "ClientConformance", "ConiferServer", "ConiferSync",
+        "ConiferWire", "ConiferStorage", "ConiferLeafStore",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
         "ConiferLog", "JournalStore", "TestSupport",
         .product(name: "Logging", package: "swift-log"),

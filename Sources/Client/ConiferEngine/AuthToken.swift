@@ -2,8 +2,8 @@ import ConiferStorage
 
 /// A sign-in token of the app's user, with the user's identity and the time when the token expires.
 ///
-/// Its description never shows the token.
-public struct AuthToken: Sendable, Hashable, CustomStringConvertible {
+/// Neither its description nor its mirror shows the token.
+public struct AuthToken: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   /// The token's text: a JSON Web Token, or another one that the server takes.
   public let token: String
   /// The identity of the user that it is for, such as a user id; it names the lane of the writes
@@ -26,6 +26,8 @@ public struct AuthToken: Sendable, Hashable, CustomStringConvertible {
 
   /// Hides the token.
   public var description: String { "AuthToken(hidden, for: \(identity))" }
+  /// Hides the token.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension AuthToken {
