@@ -102,6 +102,41 @@ import Testing
     await world.end()
   }
 
+  @Test func `takes no later write for one of the same content that the store does not have`()
+    async throws
+  {
+    let world = try await world(.memory)
+    disk.fail(Doubt(isMade: false, isBlind: true).chances)
+    let first = try world.set("rooms/a", 1)
+    await world.settle()
+    // The disk works again, and nobody has tried it.
+    disk.heal()
+    let second = try world.set("rooms/a", 1)
+    await world.settle()
+    await heal(world)
+    try await acceptAll(world)
+    #expect(world.server.allSent.count == 1)
+    #expect(try await second.outcome == .acknowledged)
+    let outcome = try await first.outcome
+    #expect({ if case .failed = outcome { true } else { false } }(), "\(outcome)")
+    await world.end()
+  }
+
+  @Test(arguments: [true, false])
+  func `tells of a write in doubt that the database was closed`(isMade: Bool) async throws {
+    let world = try await world(.memory)
+    disk.fail(Doubt(isMade: isMade, isBlind: true).chances)
+    let receipt = try world.set("rooms/a", 1)
+    await world.settle()
+    await world.end()
+    for body in [
+      { _ = try await $0.id }, { _ = try await $0.durable }, { _ = try await $0.outcome },
+    ] as [(WriteReceipt) async throws -> Void] {
+      let error = await #expect(throws: DatabaseError.self) { try await body(receipt) }
+      #expect(error?.code == .closed)
+    }
+  }
+
   @Test(arguments: EngineStore.allCases, Doubt.all)
   func `ends a discarded write, or has it sent`(store: EngineStore, doubt: Doubt) async throws {
     let world = try await world(store)

@@ -220,7 +220,11 @@ final class DocumentWrites {
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
     for follower in progress.removeFollowers() { follower.receipt?.close(error) }
-    for write in doubtful.flatMap(\.writes) { write.caller.receipt.close(error) }
+    for receipt in doubtful.flatMap(\.writes).map(\.caller.receipt) {
+      receipt.close(error)
+      // Nobody will say whether it was queued.
+      receipt.fail(error)
+    }
     doubtful = []
     waiters.close()
   }
