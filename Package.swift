@@ -212,7 +212,9 @@ let package = Package(
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
-    target("TestSupport", in: "Tests", ["ConiferTree", "ConiferKeyValue"]),
+    target(
+      "TestSupport", in: "Tests",
+      ["ConiferTree", "ConiferKeyValue", .product(name: "Logging", package: "swift-log")]),
     .executableTarget(
       name: "GuideApp", dependencies: ["ConiferKit"], path: "Examples/GuideApp",
       swiftSettings: settings),

@@ -134,7 +134,7 @@ import Testing
   }
 
   /// A bundle of so many documents, each with a number.
-  private static func many(_ count: Int, _ n: Int, _ time: String) -> [UInt8] {
+  static func many(_ count: Int, _ n: Int, _ time: String) -> [UInt8] {
     bundle("rooms", time, (100..<100 + count).flatMap { document("rooms/r\($0)", n) })
   }
 
