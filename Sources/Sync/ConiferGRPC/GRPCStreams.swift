@@ -65,7 +65,7 @@
         .with {
           $0.database = "\(database)"
           // A token belongs to the stream that it came on, which the vendor's service does not go on with.
-          if resumes { $0.streamToken = .init(token) }
+          if resumes { $0.streamToken = token.data }
         })
     }
 
@@ -73,7 +73,7 @@
       call.send(
         .with {
           $0.writes = writes.map { ProtoWrite($0, in: database) }
-          $0.streamToken = .init(token)
+          $0.streamToken = token.data
         })
     }
 

@@ -1,5 +1,5 @@
 #if GRPC
-  import ConiferDocument
+  import struct ConiferDocument.DatabaseID
   import ConiferEngine
   import ConiferFirestore
   import ConiferSQLite
@@ -47,11 +47,11 @@
       let snapshot = try await seen
       #expect(snapshot.get("tags") as? [String] == ["a", "b"])
       #expect(snapshot.get("least") as? Int == 4 && snapshot.get("most") as? Double == 2.5)
-      let time = try #require(snapshot.get("at") as? ConiferFirestore.Timestamp)
+      let time = try #require(snapshot.get("at") as? Timestamp)
       let settled = try await own.first {
-        !$0.metadata.hasPendingWrites && $0.get("at") is ConiferFirestore.Timestamp
+        !$0.metadata.hasPendingWrites && $0.get("at") is Timestamp
       }
-      #expect(settled.get("at") as? ConiferFirestore.Timestamp == time)
+      #expect(settled.get("at") as? Timestamp == time)
       try await own.updateData([
         "tags": FieldValue.arrayRemove(["a"]), "least": FieldValue.delete(),
       ])
@@ -335,7 +335,7 @@
       let (anna, ben) = (
         try await EmulatedApp(database).db, try await EmulatedApp(database).db
       )
-      let time = ConiferFirestore.Timestamp(seconds: 1_700_000_000, nanoseconds: 123_456_000)
+      let time = Timestamp(seconds: 1_700_000_000, nanoseconds: 123_456_000)
       let data: [String: Any] = [
         "null": NSNull(), "yes": true, "int": Int64.min, "double": 1e300, "nan": Double.nan,
         "time": time, "text": "", "bytes": Data([0, 255]),
@@ -352,7 +352,7 @@
       #expect(read.get("null") is NSNull && read.get("yes") as? Bool == true)
       #expect(read.get("int") as? Int64 == .min && read.get("double") as? Double == 1e300)
       #expect((read.get("nan") as? Double)?.isNaN == true)
-      #expect(read.get("time") as? ConiferFirestore.Timestamp == time)
+      #expect(read.get("time") as? Timestamp == time)
       #expect(read.get("text") as? String == "" && read.get("bytes") as? Data == Data([0, 255]))
       #expect((read.get("place") as? GeoPoint)?.longitude == 151.25)
       #expect((read.get("reference") as? DocumentReference)?.path == "rooms/a")

@@ -1,5 +1,6 @@
 #if GRPC
   import ConiferProtobuf
+  import Foundation
   import SwiftProtobuf
 
   /// What servers of tests say, in a database `test`.

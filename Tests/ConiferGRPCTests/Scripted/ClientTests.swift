@@ -1,8 +1,8 @@
 #if GRPC
-  import ConiferDocument
   import ConiferFirestore
   import ConiferProtobuf
   import ConiferWire
+  import Foundation
   import GRPCCore
   import Synchronization
   import TestSupport

@@ -2,6 +2,7 @@
   import ConiferDocument
   import ConiferProtobuf
   import ConiferWire
+  import Foundation
   import GRPCCore
   import Testing
 

@@ -15,7 +15,7 @@
         documents.documents = ["\(DocumentName(path, in: database))"]
       }
       if !watch.resumeToken.isEmpty {
-        resumeToken = .init(watch.resumeToken)
+        resumeToken = watch.resumeToken.data
       } else if watch.version > .zero {
         readTime = Google_Protobuf_Timestamp(watch.version)
       }

@@ -14,7 +14,7 @@
       case .timestamp(let time), .serverTimestamp(let time, _):
         timestampValue = Google_Protobuf_Timestamp(time)
       case .string(let text): stringValue = text
-      case .bytes(let bytes): bytesValue = .init(bytes)
+      case .bytes(let bytes): bytesValue = bytes.data
       case .reference(let name): referenceValue = "\(name)"
       case .geoPoint(let point):
         geoPointValue = .with {
