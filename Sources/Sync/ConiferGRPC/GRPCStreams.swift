@@ -2,6 +2,7 @@
   import ConiferDocument
   import ConiferProtobuf
   import ConiferWire
+  import SwiftProtobuf
 
   /// A client's end of a stream of listens.
   final class GRPCWatchStream: WatchStream {

@@ -1,4 +1,4 @@
-package import ConiferWire
+import ConiferWire
 import Dispatch
 import Synchronization
 

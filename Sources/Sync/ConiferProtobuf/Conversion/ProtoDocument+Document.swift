@@ -1,7 +1,5 @@
 #if GRPC
   package import ConiferDocument
-  package import ConiferWire
-  package import SwiftProtobuf
 
   extension ProtoDocument {
     /// A document's name and fields, as a write has them.
