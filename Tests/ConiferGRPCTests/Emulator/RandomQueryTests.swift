@@ -1,4 +1,5 @@
 #if GRPC
+  import SwiftProtobuf
   import ConiferDocument
   import ConiferProtobuf
   import ConiferWire
@@ -81,7 +82,7 @@
         return .reference(
           DocumentName(try DocumentPath("rooms/r\(random.below(5))"), in: database))
       case 11:
-        return .array(try (0..<random.below(3)).map { _ in .integer(Int64(random.below(4))) })
+        return .array((0..<random.below(3)).map { _ in .integer(Int64(random.below(4))) })
       default: return .map(["x": .integer(Int64(random.below(3)))])
       }
     }

@@ -1,4 +1,7 @@
 #if GRPC
+  import ConiferStorage
+  import Logging
+  import SwiftProtobuf
   import ConiferFirestore
   import ConiferProtobuf
   import ConiferWire

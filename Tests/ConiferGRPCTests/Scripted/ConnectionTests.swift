@@ -1,4 +1,5 @@
 #if GRPC
+  import ConiferProtobuf
   import ConiferDocument
   import ConiferWire
   import GRPCNIOTransportHTTP2Posix

@@ -1,4 +1,5 @@
 #if GRPC
+  import SwiftProtobuf
   import ConiferDocument
   import ConiferProtobuf
   import ConiferWire
@@ -44,9 +45,11 @@
     func silence() async throws {
       let server = try await ScriptedServer()
       let path = try DocumentPath("rooms/a")
-      async let result = Result { try await service(server.port).lookup([path], token: nil) }
+      let base = try service(server.port)
+      async let result = Result { try await base.lookup([path], token: nil) }
       try await server.next().end()
-      let error = #expect(throws: StatusError.self) { try result.get() }
+      let told = await result
+      let error = #expect(throws: StatusError.self) { try told.get() }
       #expect(error?.code == .internal)
     }
 
@@ -56,9 +59,11 @@
       else { return }
       let server = try await ScriptedServer()
       let write = Mutation(try DocumentPath("rooms/a"), .delete)
-      async let result = Result { try await service(server.port).commit([write], token: nil) }
+      let base = try service(server.port)
+      async let result = Result { try await base.commit([write], token: nil) }
       try await server.next().end(RPCError(code: refusal, message: "no"))
-      let error = #expect(throws: StatusError.self) { try result.get() }
+      let told = await result
+      let error = #expect(throws: StatusError.self) { try told.get() }
       #expect(error?.code == code && error?.message.contains("no") == true)
     }
 
@@ -97,7 +102,8 @@
           ]
         })
       call.end()
-      #expect(try await values == [4, 2.5, nil])
+      let told = try await values
+      #expect(told == [4, 2.5, nil])
     }
   }
 

@@ -1,4 +1,5 @@
 #if GRPC
+  import SwiftProtobuf
   import ConiferDocument
   import ConiferProtobuf
   import ConiferWire
@@ -80,13 +81,13 @@
       try call.send(Answers.target(.add, [2]))
       try call.send(Answers.document("rooms/a", 1, at: 5, matching: [2], leaving: [4]))
       try call.send(
-        .with { (response: inout ProtoListenResponse) in
+        ProtoListenResponse.with { response in
           response.documentDelete.document = "\(Answers.root)/rooms/b"
           response.documentDelete.removedTargetIds = [2]
           response.documentDelete.readTime = Answers.time(6)
         })
       try call.send(
-        .with { (response: inout ProtoListenResponse) in
+        ProtoListenResponse.with { response in
           response.documentRemove.document = "\(Answers.root)/rooms/c"
           response.documentRemove.removedTargetIds = [2]
         })
@@ -125,7 +126,7 @@
       let line = WatchLine(try service(server.port))
       let call = try await server.next()
       try call.send(
-        .with { (response: inout ProtoListenResponse) in
+        ProtoListenResponse.with { response in
           response.documentChange.document.name = "projects/other/databases/(default)/documents/a/b"
         })
       let error = await line.end()

@@ -1,4 +1,5 @@
 #if GRPC
+  import Logging
   import ConiferDocument
   import ConiferEngine
   import ConiferFirestore
