@@ -48,7 +48,10 @@
           return .success(channel)
         } catch {
           return .failure(
-            StatusError(.unavailable, "The connection cannot be made: \(error)"))
+            StatusError(
+              .unavailable,
+              "A connection to \(address) cannot be made. Check the certificates that are trusted. "
+                + "\(error)"))
         }
       }
       return try result.get()

@@ -112,7 +112,7 @@
     func aggregate(
       _ query: DocumentQuery, _ aggregates: [Aggregate], token: String?
     ) async throws(StatusError) -> [DocumentValue] {
-      guard let asked = ProtoStructuredAggregationQuery(query.target, aggregates) else {
+      guard let asked = ProtoStructuredAggregationQuery(query, aggregates) else {
         throw StatusError(
           .invalidArgument, "One document has no aggregates. Ask for those of a collection.")
       }

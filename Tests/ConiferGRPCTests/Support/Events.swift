@@ -20,7 +20,10 @@
 
     /// The next thing that was said.
     func said() async throws -> (WatchChange, Timestamp?) {
-      guard case .said(let change, let version) = await next() else { throw Ended() }
+      let event = await next()
+      guard case .said(let change, let version) = event else {
+        throw Ended(instead: String(describing: event))
+      }
       return (change, version)
     }
 

@@ -18,8 +18,11 @@
       port: Int = 0, security: HTTP2ServerTransport.Posix.TransportSecurity = .plaintext
     ) async throws {
       let calls = Mailbox<ScriptedCall>()
+      var config = HTTP2ServerTransport.Posix.Config.defaults
+      // Tests ask for signs of life far more often than a server likes.
+      config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls = .zero
       let transport = HTTP2ServerTransport.Posix(
-        address: .ipv4(host: "127.0.0.1", port: port), transportSecurity: security)
+        address: .ipv4(host: "127.0.0.1", port: port), transportSecurity: security, config: config)
       let server = GRPCServer(transport: transport, services: [ScriptedService(calls: calls)])
       self.calls = calls
       self.server = server
@@ -45,7 +48,10 @@
     }
   }
 
-  struct Ended: Error {}
+  /// Something else came than a test waited for, or nothing does any more.
+  struct Ended: Error {
+    var instead = "nothing"
+  }
 
   /// A call as the server has it.
   final class ScriptedCall: Sendable {

@@ -61,11 +61,28 @@
       return port
     }
 
+    /// A connection to a port; -1 when nobody listens there.
+    static func connect(_ port: Int) -> Int32 {
+      let file = stream()
+      #if canImport(Glibc)
+        let result = withAddress(port) { Glibc.connect(file, $0, $1) }
+      #elseif canImport(Musl)
+        let result = withAddress(port) { Musl.connect(file, $0, $1) }
+      #else
+        let result = withAddress(port) { Darwin.connect(file, $0, $1) }
+      #endif
+      guard result == 0 else {
+        close(file)
+        return -1
+      }
+      return file
+    }
+
     /// Whether somebody listens at a port.
     static func answers(_ port: Int) -> Bool {
-      let file = stream()
-      defer { close(file) }
-      return withAddress(port) { address, length in connect(file, address, length) == 0 }
+      let file = connect(port)
+      if file >= 0 { close(file) }
+      return file >= 0
     }
   }
 #endif

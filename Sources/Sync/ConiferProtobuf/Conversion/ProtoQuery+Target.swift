@@ -33,11 +33,19 @@
   }
 
   extension ProtoStructuredAggregationQuery {
-    /// Numbers of what a target finds; the one at a place is named by its number, such as `a0`.
-    package init?(_ target: DocumentTarget, _ aggregates: [Aggregate]) {
-      guard let query = ProtoStructuredQuery(target) else { return nil }
+    /// Numbers of what a query finds; the one at a place is named by its number, such as `a0`. Nil when the query is of
+    /// one document.
+    ///
+    /// Orders that nobody asked for are left to the server, unless a start or an end has values for them: servers
+    /// have no index for sums of further fields behind them.
+    package init?(_ query: DocumentQuery, _ aggregates: [Aggregate]) {
+      let target = query.target
+      guard var sent = ProtoStructuredQuery(target) else { return nil }
       self.init()
-      structuredQuery = query
+      let values = max(target.start?.values.count ?? 0, target.end?.values.count ?? 0)
+      let orders = target.orders.prefix(max(query.explicitOrders.count, values))
+      sent.orderBy = orders.map { .init($0) }
+      structuredQuery = sent
       aggregations = aggregates.enumerated().map { place, aggregate in
         .with {
           $0.alias = Self.alias(of: place)
