@@ -31,6 +31,11 @@
         let client = accept(listening, nil, nil)
         let server = Sockets.connect(target)
         guard client >= 0, server >= 0 else { return }
+        var isOn: Int32 = 1
+        for file in [client, server] {
+          setsockopt(
+            file, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        }
         Thread.detachNewThread { Self.pump(client, server) { _ in } }
         Self.pump(server, client) { received.add($0) }
         close(client)
