@@ -1,4 +1,5 @@
 #if Network
+  import ConiferNetworkWatch
   public import ConiferWire
   import NIOCore
   import NIOPosix

@@ -46,7 +46,9 @@ final class DocumentLoop: StepHandler {
     let writes = DocumentWrites(
       setup, store, listening, recovery, outbox, durability, post)
     let sending = WriteSending(store, writes, write, recovery, post)
-    let network = NetworkUse(hasServer: service != nil, listening, sending, recovery)
+    let network = NetworkUse(setup.effectiveTransport, listening, sending, recovery) {
+      post(.run(.none) { $0.skipBackoff() })
+    }
     gets = DocumentGets(
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)

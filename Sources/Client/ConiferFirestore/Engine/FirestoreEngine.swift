@@ -12,9 +12,14 @@ package final class FirestoreEngine: DocumentEngine {
   /// An engine that opens its storage at once, on its own thread.
   package init(_ configuration: FirestoreConfiguration) {
     let registry = ListenerRegistry()
-    setup = configuration
+    var configuration = configuration
+    // One way for all that is asked: each has its connections.
+    configuration.transport = configuration.effectiveTransport
+    configuration.host = nil
+    let settled = configuration
+    setup = settled
     self.registry = registry
-    steps = StepQueue { steps in DocumentLoop(configuration, registry, steps) }
+    steps = StepQueue { steps in DocumentLoop(settled, registry, steps) }
     steps.post(.open)
   }
 

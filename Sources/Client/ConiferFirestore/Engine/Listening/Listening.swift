@@ -164,9 +164,13 @@ final class Listening {
     case .said(let change, let version):
       watch.served()
       if case .targets(.rejected, let ids, _) = change {
-        do throws(StoreError) { try targets.refused(ids) } catch { return recovery.report(error) }
+        do throws(StoreError) { try targets.refused(ids) } catch {
+          watch.stream?.taken()
+          return recovery.report(error)
+        }
       }
       run(listens.received(change, version: version))
+      watch.stream?.taken()
     case .closed(let error):
       watch.closed(error)
       run(listens.streamClosed(isFailure: error != nil))
