@@ -44,6 +44,11 @@ func network(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Network"]))
 }
 
+/// A product of a package that only the trait GRPC asks for.
+func grpc(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: ["GRPC"]))
+}
+
 let package = Package(
   name: "Conifer",
   platforms: [.macOS(.v15), .iOS(.v18)],
@@ -63,6 +68,7 @@ let package = Package(
     .library(name: "Conifer", targets: ["Conifer"]),
     .library(name: "ConiferFirestore", targets: ["ConiferFirestore"]),
     .library(name: "ConiferWebSocket", targets: ["ConiferWebSocket"]),
+    .library(name: "ConiferGRPC", targets: ["ConiferGRPC"]),
     .library(name: "ConiferKit", targets: ["ConiferKit"]),
     .library(name: "ConiferServer", targets: ["ConiferServer"]),
     .library(name: "ConiferDocumentServer", targets: ["ConiferDocumentServer"]),
@@ -74,6 +80,8 @@ let package = Package(
     .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
     .trait(
       name: "Network", description: "WebSockets and the local server, with SwiftNIO and JWTKit."),
+    .trait(
+      name: "GRPC", description: "Documents over gRPC, with grpc-swift-2 and swift-protobuf."),
     .trait(name: "Encryption", description: "Encrypt stores with swift-crypto."),
     .trait(name: "RocksDB", description: "The backend on RocksDB; needs librocksdb."),
     .default(enabledTraits: ["Zstd", "Network"]),
@@ -88,6 +96,10 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    // Not even cloned without the trait GRPC.
+    .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+    .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
   ],
   targets: [
     target("ConiferTree", in: "Sources/Model"),
@@ -145,6 +157,22 @@ let package = Package(
       "ConiferSync", in: "Sources/Sync",
       ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire"]),
     target("ConiferDocumentSync", in: "Sources/Sync", ["ConiferDocument", "ConiferWire"]),
+    target("ConiferNetworkWatch", in: "Sources/Sync", ["ConiferWire"]),
+    .target(
+      name: "ConiferProtobuf",
+      dependencies: [
+        "ConiferDocument", "ConiferWire", grpc("SwiftProtobuf", "swift-protobuf"),
+      ],
+      path: "Sources/Sync/ConiferProtobuf", exclude: ["Protos"],
+      swiftSettings: settings + optimized),
+    target(
+      "ConiferGRPC", in: "Sources/Sync",
+      [
+        "ConiferProtobuf", "ConiferNetworkWatch", "ConiferFirestore", "ConiferEngine",
+        "ConiferStorage", "ConiferDocument", "ConiferWire",
+        grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
+        grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+      ]),
     target(
       "ConiferEngine", in: "Sources/Client",
       ["ConiferKeyValue", "ConiferStorage", .product(name: "Logging", package: "swift-log")]),
@@ -175,7 +203,7 @@ let package = Package(
     target(
       "ConiferWebSocket", in: "Sources/Sync",
       [
-        "Conifer", "ConiferWire", network("NIOCore", "swift-nio"),
+        "Conifer", "ConiferNetworkWatch", "ConiferWire", network("NIOCore", "swift-nio"),
         network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
         network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
       ]),
@@ -183,8 +211,9 @@ let package = Package(
     target(
       "ConiferKit", in: "Sources/Client",
       [
-        "CConiferKit", "Conifer", "ConiferFirestore", "ConiferSQLite",
+        "CConiferKit", "Conifer", "ConiferFirestore", "ConiferSQLite", "ConiferDocument",
         .target(name: "ConiferWebSocket", condition: .when(traits: ["Network"])),
+        .target(name: "ConiferGRPC", condition: .when(traits: ["GRPC"])),
       ]),
     target(
       "ConiferServerHTTP", in: "Sources/Server",
@@ -213,7 +242,9 @@ let package = Package(
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
-    target("TestSupport", in: "Tests", ["ConiferTree", "ConiferKeyValue"]),
+    target(
+      "TestSupport", in: "Tests",
+      ["ConiferTree", "ConiferKeyValue", .product(name: "Logging", package: "swift-log")]),
     .executableTarget(
       name: "GuideApp", dependencies: ["ConiferKit"], path: "Examples/GuideApp",
       swiftSettings: settings),
@@ -302,8 +333,8 @@ let package = Package(
     tests(
       "Conifer",
       [
-        "Conifer", "ClientConformance", "ConiferServer", "ConiferSync", "ConiferWire",
-        "ConiferStorage", "ConiferLeafStore",
+        "Conifer", "ConiferEngine", "ClientConformance", "ConiferServer", "ConiferSync",
+        "ConiferWire", "ConiferStorage", "ConiferLeafStore",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
         "ConiferLog", "JournalStore", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
@@ -328,11 +359,22 @@ let package = Package(
     tests(
       "ConiferWebSocket",
       [
-        "ConiferWebSocket", "ConiferServerHTTP", "Conifer", "ConiferServer", "ConiferWire",
+        "ConiferWebSocket", "ConiferNetworkWatch", "ConiferServerHTTP", "Conifer", "ConiferServer",
+        "ConiferWire",
         "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB",
         "ConiferSQLite", "ConiferLog", "TestSupport", network("NIOCore", "swift-nio"),
         network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
         network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    tests(
+      "ConiferGRPC",
+      [
+        "ConiferGRPC", "ConiferProtobuf", "ConiferFirestore", "ConiferDocumentServer",
+        "ConiferDocumentSync", "ConiferEngine", "ConiferDocument", "ConiferWire",
+        "ConiferStorage", "ConiferKeyValue", "ConiferSQLite", "TestSupport",
+        grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
+        grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

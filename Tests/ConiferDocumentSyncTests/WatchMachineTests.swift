@@ -164,10 +164,8 @@ private struct Watched {
     #expect(try !watched.snapshot(at: 10).serverTimeWentBack)
   }
 
-  @Test(arguments: [true, false])
-  func `is heard of the past when a target that the server still knew has ended`(
-    isRefused: Bool
-  ) throws {
+  /// A stream that goes on with the targets 2 and 4 from the time 9.
+  private func resumed() throws -> Watched {
     var watched = try Watched()
     _ = watched.listen(WatchTarget(4, DocumentQuery(.group("d"), in: F.database).target))
     _ = watched.say(.targets(.added, [4]))
@@ -175,15 +173,62 @@ private struct Watched {
     _ = try watched.snapshot(at: 9)
     _ = watched.machine.streamClosed()
     #expect(watched.open().count == 2)
+    return watched
+  }
+
+  /// What a server shows of a target that leaves before its first snapshot.
+  @Test(arguments: [true, false], [true, false])
+  func `is not heard of the past by a server that went on with a target that has ended`(
+    isCurrentFirst: Bool, isListenedAgain: Bool
+  ) throws {
+    var watched = try resumed()
+    if isCurrentFirst { _ = watched.say(.targets(.current, [4])) }
+    #expect(watched.machine.unlisten(4) == [.remove(4)])
+    if isListenedAgain {
+      _ = watched.listen(WatchTarget(4, DocumentQuery(.group("d"), in: F.database).target))
+    }
+    _ = watched.say(.targets(.added, [2]))
+    _ = watched.say(.targets(.reset, [2]))
+    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    func isHeard(at seconds: Int64) -> Bool {
+      watched.say(.targets(.noChange, []), at: seconds).contains {
+        if case .event = $0 { true } else { false }
+      }
+    }
+    // Whether it knew the token is not known before it has answered the removal.
+    #expect(!isHeard(at: 7))
+    _ = watched.say(.targets(.added, [4]))
+    if !isCurrentFirst { _ = watched.say(.targets(.current, [4])) }
+    _ = watched.say(.targets(.removed, [4]))
+    #expect(!isHeard(at: 8))
+    #expect(try !watched.snapshot(at: 9).serverTimeWentBack)
+  }
+
+  @Test(arguments: [true, false])
+  func `is heard of the past when a target has ended of which the server said nothing`(
+    isRefused: Bool
+  ) throws {
+    var watched = try resumed()
     if isRefused {
       let error = StatusError(.permissionDenied, "no")
       #expect(watched.say(.targets(.rejected(error), [4])) == [.rejected(4, error)])
     } else {
       #expect(watched.machine.unlisten(4) == [.remove(4)])
+      _ = watched.say(.targets(.added, [4]))
+      _ = watched.say(.targets(.removed, [4]))
     }
     _ = watched.say(.targets(.added, [2]))
     _ = watched.say(.targets(.reset, [2]))
     _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    #expect(try watched.snapshot(at: 8).version == F.time(8))
+  }
+
+  @Test func `is heard of the past when the server began a target anew that has ended`() throws {
+    var watched = try resumed()
+    #expect(watched.machine.unlisten(4) == [.remove(4)])
+    _ = watched.say(.targets(.added, [2, 4]))
+    _ = watched.say(.targets(.reset, [2, 4]))
+    _ = watched.say(.targets(.current, [2, 4], resumeToken: [2]))
     #expect(try watched.snapshot(at: 8).version == F.time(8))
   }
 
@@ -201,6 +246,25 @@ private struct Watched {
       _ = watched.say(.targets(.added, [2]))
     }
     #expect(asked == [1, 3, 7, 15, 31, 63])
+  }
+
+  /// How many snapshots are taken in between that of the third step back and the next one of the past.
+  @Test(arguments: [62, 63])
+  func `asks for all anew at once after a long time without a step back`(taken: Int) throws {
+    var watched = try Watched("c/a")
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    var asked: [Int] = []
+    for round in 1...15 {
+      _ = try watched.snapshot(at: 100_000)
+      for _ in 1..<(round == 8 ? taken : 1) { _ = try watched.snapshot(at: 100_000) }
+      for case .event(let event) in watched.say(.targets(.noChange, []), at: 9) {
+        asked.append(round)
+        watched.machine.stored(event)
+        _ = watched.say(.targets(.removed, [2]))
+        _ = watched.say(.targets(.added, [2]))
+      }
+    }
+    #expect(asked == (taken < 63 ? [1, 3, 7, 15] : [1, 3, 7, 8, 10, 14]))
   }
 
   @Test func `asks for all anew when the server's time went back by far`() throws {

@@ -11,7 +11,7 @@ import Testing
 #endif
 
 /// Databases that an app has by their URLs, in processes of their own.
-@Suite(.timeLimit(.minutes(3))) struct `A database with a URL` {
+@Suite(.timeLimit(.minutes(10))) struct `A database with a URL` {
   @Test func `killed and started again, the app has what it wrote, each database its own`()
     async throws
   {

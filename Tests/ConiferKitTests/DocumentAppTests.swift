@@ -5,7 +5,7 @@ import Testing
 @testable import ConiferKit
 
 /// One import gives the client of documents, with a store of its own.
-@Suite(.serialized, .timeLimit(.minutes(3))) struct `An app of documents` {
+@Suite(.serialized, .timeLimit(.minutes(10))) struct `An app of documents` {
   @Test func `killed and started again, it has its documents and its queue`() async throws {
     let home = FileManager.default.temporaryDirectory
       .appendingPathComponent("conifer-kit-\(UUID().uuidString)")

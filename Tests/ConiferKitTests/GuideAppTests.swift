@@ -16,7 +16,7 @@
   #endif
 
   /// An app of the guides' lines keeps its data with one import and one line.
-  @Suite(.serialized, .timeLimit(.minutes(3))) struct `An app in the guides' lines` {
+  @Suite(.serialized, .timeLimit(.minutes(10))) struct `An app in the guides' lines` {
     /// Where the app keeps its data, instead of the user's own directory.
     let home: URL
 

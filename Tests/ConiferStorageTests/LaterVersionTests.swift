@@ -171,6 +171,29 @@ import Testing
     #expect(try writes.shown(path) == 7)
   }
 
+  @Test func `What waiting writes do to a document, while another write is lost`() async throws {
+    let writes = try await Writes()
+    let (backend, lane, path) = (writes.backend, writes.lane, writes.paths[0])
+    let key = OverlayRows(view: try writes.store.view(), lane: lane).key(path)
+    let newer = try change(writes.store, Spaces.overlays, key, at: 5, to: 0x84)
+    // All of the lane is made anew when the record of the other write is set aside.
+    let lost = try #require(try writes.queueKeys.last)
+    var value = try #require(try writes.store.view().value(Spaces.queue, lost))
+    value[value.count / 2] ^= 0x40
+    var batch = Batch()
+    batch.put(Spaces.queue, lost, value)
+    _ = try writes.store.apply(batch, .relaxed)
+    let entries = try backend.read { (view) throws(StoreError) in
+      try view.entries(lane, after: nil, limit: 9)
+    }
+    #expect(entries.map(\.id.rawValue) == [1])
+    #expect(try writes.shown(writes.paths[1]) == 1)
+    #expect(try writes.store.view().value(Spaces.overlays, key) == newer)
+    await writes.expectRefused { _ = try writes.shown(path) }
+    try await backend.commit([.finish(lane, WriteID(rawValue: 1), .acknowledged)])
+    #expect(try writes.shown(path) == 1)
+  }
+
   @Test func `Writes to documents`() async throws {
     let writes = try await Writes()
     let (backend, lane, path) = (writes.backend, writes.lane, writes.paths[0])

@@ -18,6 +18,28 @@ import Testing
 
   init() throws { sandbox = try Sandbox() }
 
+  @Test("An argument that is no UTF-8 is refused, where it would be stored as something else")
+  func argumentBytes() throws {
+    let tool = try #require(Repository.tool)
+    for text in ["c/\\377", "c/\\355\\240\\200"] {
+      let child = try ChildProcess(
+        [
+          "-c", "exec \"$0\" doc set \"$(printf '\(text)')\" '{}' --enqueue --store \"$1\" 2>&1",
+          tool,
+          sandbox.url("sqlite"),
+        ], of: "/bin/sh")
+      var lines: [String] = []
+      while let line = try child.line() { lines.append(line) }
+      guard case .exited(let status) = try child.wait() else {
+        Issue.record("The tool was killed.")
+        continue
+      }
+      #expect(status == ToolStatus.usage.rawValue)
+      #expect(lines.joined().contains("Argument 3 is not UTF-8"), "\(lines)")
+    }
+    #expect(!Platform.exists(sandbox.path("store")))
+  }
+
   /// A file's text, and what the error must name.
   static let files: [(text: String, code: String, place: String)] = [
     ("{\"a\": 1,\n \"b\": }", "unexpected-byte", "line 2, column 7"),

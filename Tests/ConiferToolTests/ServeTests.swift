@@ -68,7 +68,7 @@
 
     @Test(
       "A file of rules that changes changes the rules; one that is none, or is gone, does not",
-      .timeLimit(.minutes(1)))
+      .timeLimit(.minutes(10)))
     func reload() async throws {
       var watched = try WatchedRules(text(false))
       #expect(watched.rules == text(false))
@@ -105,7 +105,7 @@
 
     @Test(
       "What takes the place of a file of rules for a while ends neither the watch nor the server",
-      .timeLimit(.minutes(1)))
+      .timeLimit(.minutes(10)))
     func replaced() async throws {
       var watched = try WatchedRules(text(false))
       let path = watched.path

@@ -4,7 +4,7 @@
   import Synchronization
   import Testing
 
-  @testable import ConiferWebSocket
+  @testable import ConiferNetworkWatch
 
   @Suite(.timeLimit(.minutes(10))) struct SystemNetworkWatchTests {
     /// A message of the kernel's with a kind and a body of some bytes.

@@ -106,6 +106,26 @@ import Testing
     }
   }
 
+  @Test("An integer of more than 64 bits is no double of plain JSON")
+  func largeIntegers() throws {
+    for text in [
+      "9223372036854775808", "[1, -9223372036854775809]", #"{"a": 18446744073709551615}"#,
+    ] {
+      var reader = DocumentJSONReader(Array(text.utf8))
+      let first = try reader.next()
+      let error = #expect(throws: JSONError.self) { try reader.plain(first) }
+      #expect(error?.message.contains("64 bits") == true, "\(text)")
+    }
+    for (text, value) in [
+      ("9223372036854775807", .integer(.max)), ("-9223372036854775808", .integer(.min)),
+      ("9223372036854775808.0", .double(0x1p63)), ("1e19", .double(1e19)),
+      ("[18446744073709551616.5, 3]", .array([.double(0x1p64), 3])),
+    ] as [(String, DocumentValue)] {
+      var reader = DocumentJSONReader(Array(text.utf8))
+      #expect(try reader.plain(try reader.next()) == value, "\(text)")
+    }
+  }
+
   @Test(
     "What is no value of the REST form is refused with its place",
     arguments: [

@@ -29,6 +29,13 @@ extension BrokenView: DocumentView {
     return try view.overlays(lane, in: collection)
   }
 
+  func overlaidPaths(
+    _ lane: Lane, in collection: CollectionPath?
+  ) throws(StoreError) -> [DocumentPath] {
+    let (view, lane) = try shown(lane)
+    return try view.overlaidPaths(lane, in: collection)
+  }
+
   func query(
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer {

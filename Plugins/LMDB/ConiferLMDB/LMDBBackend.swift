@@ -1,7 +1,7 @@
 import ConiferKeyValue
 public import ConiferStorage
 
-/// A backend on LMDB.
+/// The storage backend over an ``LMDBStore``.
 public typealias LMDBBackend = PackedBackend<LMDBStore>
 
 extension StorageConfiguration {

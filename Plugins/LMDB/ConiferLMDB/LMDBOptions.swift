@@ -1,4 +1,4 @@
-/// How an ``LMDBStore`` sizes its map and its reader table; the defaults suit an app.
+/// The sizes of an ``LMDBStore``'s map and reader table; the defaults suit an app.
 ///
 /// The map is address space, not memory or disk: the file only grows as data comes. It is resized
 /// between commits while no view is open, so start above the usual size where views are frequent.

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 public import ConiferStorage
 
-/// A backend on a log.
+/// The storage backend over a ``LogStore``.
 public typealias LogBackend = PackedBackend<LogStore>
 
 extension StorageConfiguration {

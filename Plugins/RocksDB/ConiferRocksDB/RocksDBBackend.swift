@@ -2,7 +2,7 @@
   import ConiferKeyValue
   public import ConiferStorage
 
-  /// A backend on RocksDB.
+  /// The storage backend over a ``RocksDBStore``.
   public typealias RocksDBBackend = PackedBackend<RocksDBStore>
 
   extension StorageConfiguration {

@@ -1,5 +1,6 @@
 #if RocksDB
-  /// How a ``RocksDBStore`` uses memory, files and threads; the defaults suit an app.
+  /// The settings by which a ``RocksDBStore`` uses memory, files and threads; the defaults suit an
+  /// app.
   public struct RocksDBOptions: Sendable, Equatable {
     /// Bytes of commits that are kept in memory and in the write-ahead log before they go to a
     /// sorted file.

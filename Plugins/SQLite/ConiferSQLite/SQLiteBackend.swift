@@ -1,7 +1,7 @@
 import ConiferKeyValue
 public import ConiferStorage
 
-/// A backend on SQLite.
+/// The storage backend over a ``SQLiteStore``.
 public typealias SQLiteBackend = PackedBackend<SQLiteStore>
 
 extension StorageConfiguration {

@@ -1,6 +1,7 @@
 public import ConiferStorage
 
-/// One named check of what an app is promised offline and across restarts, on one backend.
+/// One named check that a client on a given backend keeps its promises to apps, offline and across
+/// restarts.
 ///
 /// A backend author shows each by name in a test of their own:
 ///
@@ -49,7 +50,8 @@ public struct ClientCheck: Sendable, Identifiable, CustomStringConvertible {
   }
 }
 
-/// A promise to apps that a client on the backend did not keep.
+/// The error of a ``ClientCheck`` that found a broken promise: what was observed, and what was
+/// expected.
 public struct ClientFailure: Error, CustomStringConvertible {
   /// What was observed, and what was expected.
   public let description: String

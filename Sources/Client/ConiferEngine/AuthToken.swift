@@ -1,12 +1,13 @@
 import ConiferStorage
 
-/// Who the app's user is, for a server.
+/// A sign-in token of the app's user, with the user's identity and the time when the token expires.
 ///
-/// Its description never shows the token.
-public struct AuthToken: Sendable, Hashable, CustomStringConvertible {
+/// Neither its description nor its mirror shows the token.
+public struct AuthToken: Sendable, Hashable, CustomStringConvertible, CustomReflectable {
   /// The token's text: a JSON Web Token, or another one that the server takes.
   public let token: String
-  /// Who it is for, such as a user id: names the lane of the writes made with it. Not empty.
+  /// The identity of the user that it is for, such as a user id; it names the lane of the writes
+  /// made with it. Not empty.
   public let identity: String
   /// When it expires, in milliseconds since 1970; nil when it does not, or nobody knows.
   public let expiry: Int64?
@@ -25,6 +26,8 @@ public struct AuthToken: Sendable, Hashable, CustomStringConvertible {
 
   /// Hides the token.
   public var description: String { "AuthToken(hidden, for: \(identity))" }
+  /// Hides the token.
+  public var customMirror: Mirror { Mirror(self, children: [:]) }
 }
 
 extension AuthToken {

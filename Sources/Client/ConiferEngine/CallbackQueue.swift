@@ -1,6 +1,7 @@
 public import Dispatch
 
-/// Where the app's own code runs: completion blocks, observers and the functions of transactions.
+/// The queue or actor on which the app's own code runs: completion blocks, observers and the
+/// functions of transactions.
 ///
 /// What is handed to it runs one after the other, in order, and never on the engine's thread.
 public struct CallbackQueue: Sendable {
@@ -44,8 +45,8 @@ public struct CallbackQueue: Sendable {
     }
   }
 
-  /// What holds where the app names nothing: the main queue on Apple systems, a background queue
-  /// elsewhere, where a program seldom serves its main queue.
+  /// The default: the main queue on Apple systems, a background queue elsewhere, where a program
+  /// seldom serves its main queue.
   ///
   /// Blocks that touch state of the main actor need ``main``: those of the calls that bear the Apple
   /// SDK's names are not `Sendable`, so that no compiler checks where they run.

@@ -75,7 +75,7 @@ extension DatabaseError.Code {
 }
 
 extension DatabaseError.Code {
-  /// What to do about it; nil for what the app asked for and makes no sense, as those messages say it.
+  /// What to do about it; nil for an invalid call, whose message says it.
   package var remedy: String? {
     switch self {
     case .readOnly: "Choose a place outside of .info."

@@ -1,11 +1,11 @@
 public import ConiferKeyValue
 
-/// Why a call of the client failed: a code to act on, a message, and the remedy.
+/// An error of a client's call, with a code to act on, a message, and the remedy.
 ///
 /// Calls that bear the Apple SDK's names hand it to a completion block, a cancel block or a receipt;
 /// the async forms throw it.
 public struct DatabaseError: Error, Sendable {
-  /// What went wrong, as a value that programs may compare.
+  /// The kind of error, by a stable name that programs may compare.
   public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// The code's stable name.
     public let rawValue: String

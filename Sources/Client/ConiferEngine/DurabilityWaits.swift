@@ -1,7 +1,7 @@
 package import ConiferKeyValue
 package import ConiferStorage
 
-/// Who waits until a commit survives power loss. Syncs run beside the steps, each for all that wait then.
+/// The callers that wait until a commit survives power loss. Syncs run beside the steps, each for all that wait then.
 package final class DurabilityWaits {
   package typealias Answer = @Sendable (Result<Durability, DatabaseError>) -> Void
 
@@ -13,8 +13,8 @@ package final class DurabilityWaits {
 
   package init(_ begin: @escaping @Sendable (any StorageBackend) -> Void) { self.begin = begin }
 
-  /// Tells when a commit survives power loss, or at once where the storage can promise less than that. Nothing is told
-  /// while the storage is not open: who closes it tells those who wait.
+  /// Answers when a commit survives power loss, or at once where the storage cannot promise that much. Nothing is
+  /// answered while the storage is not open: who closes it answers those who wait.
   package func tell(
     whenDurable commit: CommitID, in storage: EngineStorage, _ answer: @escaping Answer
   ) {

@@ -1,4 +1,4 @@
-/// The time that a database goes by; tests give one of their own.
+/// The clock by which a database reads the time and waits; tests give one of their own.
 public protocol EngineClock: Sendable {
   /// The device's time in milliseconds since 1970, which may jump.
   var wallTime: Int64 { get }

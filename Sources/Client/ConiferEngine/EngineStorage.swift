@@ -2,7 +2,8 @@ package import ConiferKeyValue
 package import ConiferStorage
 package import Logging
 
-/// The storage of an engine: whether it is open, or why not, and whose lane of its queue is shown.
+/// The storage backend of an engine while it is open, or why it is not, with the lane whose writes
+/// the views show.
 package final class EngineStorage {
   private enum State {
     case opening
@@ -49,7 +50,7 @@ package final class EngineStorage {
   /// Whether it was closed.
   package var isClosed: Bool { if case .closed = state { true } else { false } }
 
-  /// Why it is not open, for who asks then.
+  /// Why it is not open; meaningful only then.
   package var error: DatabaseError {
     switch state {
     case .failed(let error): error
@@ -60,7 +61,7 @@ package final class EngineStorage {
   /// It is open.
   package func open(_ backend: any StorageBackend, _ lane: Lane) { state = .open(backend, lane) }
 
-  /// The queue of another lane lies over the views from now on.
+  /// Another lane's queue lies over the views from now on.
   package func show(_ lane: Lane) {
     if case .open(let backend, _) = state { state = .open(backend, lane) }
   }

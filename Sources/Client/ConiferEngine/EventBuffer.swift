@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What waits between the engine's events and one task that reads them.
+/// A buffer between the engine, which adds events, and the one task that reads them.
 package final class EventBuffer<Element: Sendable, Failure: Error>: Sendable {
-  /// What happens when events come faster than they are read.
+  /// The policy for events that come faster than they are read.
   package enum Policy: Sendable {
     /// The newest alone is kept: each holds all that the older ones said.
     case newest

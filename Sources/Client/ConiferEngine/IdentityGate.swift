@@ -1,4 +1,5 @@
-/// Whether it is known who is signed in, and what waits to be done as that user.
+/// A gate that holds back steps that depend on who is signed in, until the token provider has said
+/// who that is.
 ///
 /// It has no effects: it is told what is known, and says which steps wait and which are ready.
 package struct IdentityGate<Step: Sendable>: Sendable {
@@ -47,12 +48,12 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   }
 
   private enum State {
-    /// It is the user whose lane is open.
+    /// The signed-in user is the one whose lane is open.
     case known
     /// The token provider is being asked: what depends on its answer waits, in order.
     case asked(Waiting)
-    /// The provider failed and is asked again: writes wait, in order; all else is done. So is what the app changes in the
-    /// queue, as it names writes by their ids, which say whose they are.
+    /// The provider failed and is asked again: writes wait, in order, and all else is done. The app's changes of the
+    /// queue are done too, as they name writes by their ids, which say whose they are.
     case unanswered(Waiting)
   }
 
@@ -139,7 +140,7 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   /// The token provider is asked.
   package mutating func askingBegan() { state = .asked(waiting) }
 
-  /// The token provider failed: only what writes goes on waiting.
+  /// The token provider failed: only steps that write go on waiting.
   package mutating func askingFailed() {
     var waiting = waiting
     ready += waiting.remove { !$1.needsUser }
@@ -182,13 +183,14 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   // MARK: What is kept for the next start
 
-  /// Whether the store does not hold yet whether the user may have changed.
+  /// Whether it must be stored that the user may, or may not, have changed, as the store does not
+  /// say so yet.
   package func mustStore(isChanging: Bool) -> Bool { isChanging != isChangeStored }
 
   /// It is being stored whether the user may have changed.
   package mutating func storing(isChanging: Bool) { isChangeStored = isChanging }
 
-  /// Storing that failed: the next change is stored in any case.
+  /// Storing whether the user may have changed failed: the next change is stored in any case.
   package mutating func storingFailed() { isChangeStored = nil }
 }
 

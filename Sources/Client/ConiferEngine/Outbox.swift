@@ -1,7 +1,8 @@
 package import ConiferKeyValue
 package import ConiferStorage
 
-/// What the parts of an engine ask for: edits to commit and calls of the app, each in order.
+/// The edits to commit and the calls of the app that the parts of an engine have asked for, each in
+/// order.
 ///
 /// The engine alone has them done. Edits that are asked for together are stored together; those of a step share a
 /// commit, and steps may share one too.
@@ -36,7 +37,8 @@ package final class Outbox {
   private var calls: [@Sendable () -> Void] = []
   private let storage: EngineStorage
   private let callbackQueue: CallbackQueue
-  /// Whether actions wait for the next commit, as what follows from them must find it stored.
+  /// Whether no action may be carried out before the next commit, as what follows from the action
+  /// must find it stored.
   package private(set) var holdsActions = false
 
   /// The most groups that share a commit.
@@ -63,7 +65,7 @@ package final class Outbox {
   /// Calls something after the next commit, also when that fails.
   package func afterCommit(_ body: @escaping () -> Void) { addEdits([]) { _ in body() } }
 
-  /// Has no further action carried out until what waits is committed, as what follows must find it stored.
+  /// Holds further actions back until the waiting edits are committed, as what follows must find them stored.
   package func holdActions() { holdsActions = true }
 
   /// Has the app called behind all that waits for a commit.

@@ -1,19 +1,19 @@
 package import ConiferStorage
 import Synchronization
 
-/// The steps of an engine, in the order in which they were asked for: has them done one after the other, on a thread of its
-/// own.
+/// A queue that performs an engine's steps one after the other, in the order in which they were posted, on a thread of
+/// its own.
 package actor StepQueue<Handler: StepHandler> {
   private struct State {
     var steps: [Handler.Step] = []
-    /// Whether somebody does them.
+    /// Whether a task performs them.
     var isWorking = false
   }
 
   private nonisolated let state = Mutex(State())
   private nonisolated let thread = EngineThread()
   private let makeHandler: @Sendable (StepQueue) -> Handler
-  /// What does the steps; made by the first one.
+  /// The object that performs the steps; made by the first one.
   package private(set) lazy var handler = makeHandler(self)
 
   package nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -22,7 +22,7 @@ package actor StepQueue<Handler: StepHandler> {
 
   /// A queue without steps.
   ///
-  /// - Parameter makeHandler: makes what does the steps, on the queue's thread.
+  /// - Parameter makeHandler: makes the object that performs the steps, on the queue's thread.
   package init(_ makeHandler: @escaping @Sendable (StepQueue) -> Handler) {
     self.makeHandler = makeHandler
   }
@@ -67,11 +67,11 @@ package actor StepQueue<Handler: StepHandler> {
   }
 }
 
-/// What does the steps of an engine, on the engine's thread.
+/// The object that performs the steps of an engine, on the engine's thread.
 package protocol StepHandler: AnyObject, SendableMetatype {
   associatedtype Step: Sendable
 
-  /// Who waits until commits are durable.
+  /// The callers that wait until commits are durable.
   var durability: DurabilityWaits { get }
 
   /// Does one step, which ends before the next one begins.

@@ -8,12 +8,16 @@ import Dispatch
   import Musl
 #endif
 
-/// The device's own clock.
+/// The device's own clock, which databases use unless they are given another one.
 public struct SystemClock: EngineClock {
   private let queue = DispatchQueue(label: "conifer.clock")
+  /// The longest wait that the system is asked for, in milliseconds.
+  private let longestWait: Int64
 
   /// The device's own clock.
-  public init() {}
+  public init() { self.init(longestWait: 86_400_000) }
+
+  package init(longestWait: Int64) { self.longestWait = longestWait }
 
   /// The device's time in milliseconds since 1970.
   public var wallTime: Int64 {
@@ -27,7 +31,11 @@ public struct SystemClock: EngineClock {
 
   /// Calls once when `now` has reached a time.
   public func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void) {
-    let wait = max(0, moment - now)
-    queue.asyncAfter(deadline: .now() + .milliseconds(Int(min(wait, 86_400_000))), execute: body)
+    let now = now
+    guard moment > now else { return queue.async(execute: body) }
+    // A time may be so far away that the difference overflows.
+    let (wait, isTooFar) = moment.subtractingReportingOverflow(now)
+    let next = isTooFar ? longestWait : min(wait, longestWait)
+    queue.asyncAfter(deadline: .now() + .milliseconds(Int(next))) { wake(at: moment, body) }
   }
 }

@@ -1,4 +1,4 @@
-/// Where a database gets tokens from: the app's sign-in.
+/// The source of a database's sign-in tokens, which the app implements over its own sign-in.
 public protocol TokenProvider: Sendable {
   /// The token of who is signed in, or nil when nobody is.
   ///

@@ -1,7 +1,7 @@
 package import ConiferKeyValue
 package import ConiferStorage
 
-/// Who asked for a write, until it is queued.
+/// The receipt and completion block of a write's caller, until the write is queued.
 package struct WriteCaller {
   package let receipt: WriteReceipt
   package let completion: (@Sendable (DatabaseError?) -> Void)?
@@ -12,7 +12,7 @@ package struct WriteCaller {
   }
 }
 
-/// Who waits for the end of a queued write: a completion block, or a receipt while somebody holds it.
+/// A completion block, or a receipt while somebody holds it, that waits for the end of a queued write.
 package struct WriteFollower {
   package private(set) weak var receipt: WriteReceipt?
   package let completion: (@Sendable (DatabaseError?) -> Void)?

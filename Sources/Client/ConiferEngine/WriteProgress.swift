@@ -1,6 +1,7 @@
 package import ConiferStorage
 
-/// The app's writes until the store holds how they ended: one record a write, with one state.
+/// The progress of each of the app's writes, until the store holds how it ended: one record a
+/// write, with one state.
 ///
 /// It has no effects: it is told what happened, and returns the edits of the queue that follow from it. A
 /// write that waits in the store's queue, that nobody follows and that is not on its way has no record.
@@ -79,7 +80,7 @@ extension WriteProgress {
     }
   }
 
-  /// Forgets all who wait, as the database closes; by the numbers of their writes.
+  /// Forgets all followers, as the database closes, and gives them in the order of their writes.
   package func removeFollowers() -> [WriteFollower] {
     let ids = states.keys.sorted { $0.number < $1.number }
     return ids.flatMap { takeFollowers($0) }
@@ -163,7 +164,7 @@ extension WriteProgress {
   /// Whether the server cannot have a write that is followed; false when that is not known.
   package func isUnsent(_ id: OutboundWriteID) -> Bool { waiting(id)?.isUnsent ?? false }
 
-  /// What becomes of a write that was sent.
+  /// The end of sending a write.
   package enum SendingEnd {
     /// The connection broke before the answer.
     case outcomeUnknown

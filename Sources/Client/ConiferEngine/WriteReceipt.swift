@@ -1,14 +1,16 @@
 public import ConiferKeyValue
 import Synchronization
 
-/// What follows a local write: its id, when it is durable, and how it ends.
+/// A handle that follows a local write until its end: its id, when it is durable, and how it ends.
 ///
 /// It may be ignored, and costs nothing then. A write outlives its receipt: keep the ``id`` to ask
 /// ``Database/outcome(of:)`` after a restart.
 public final class WriteReceipt: Sendable {
-  /// The id that a write keeps for the life of its store: the identity that wrote it, and a number.
+  /// The id that a write keeps for the life of its store, made of the identity that wrote it and a
+  /// number.
   public struct ID: Hashable, Sendable, Codable {
-    /// Who wrote, such as a user id; empty for writes made before anybody signed in.
+    /// The identity that wrote it, such as a user id; empty for writes made while nobody is signed
+    /// in.
     public let identity: String
     /// The number among that identity's writes; it never repeats.
     public let number: UInt64
@@ -20,7 +22,7 @@ public final class WriteReceipt: Sendable {
     }
   }
 
-  /// How a write ended, as far as it has.
+  /// How a write ended, such as acknowledged, rejected or superseded.
   public enum Outcome: Sendable, Equatable {
     /// The server applied it.
     case acknowledged
@@ -40,7 +42,7 @@ public final class WriteReceipt: Sendable {
   private let ended = Promise<Outcome>()
   /// How the write ended that was sent: this one, or the one that superseded it.
   private let endedAtLast = Promise<Outcome>()
-  /// Told when nobody holds the receipt any longer.
+  /// Called when nobody holds the receipt any longer.
   private let released = Mutex<(@Sendable () -> Void)?>(nil)
 
   package init() {}

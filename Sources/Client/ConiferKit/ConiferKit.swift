@@ -4,6 +4,10 @@ import CConiferKit
 @_exported public import ConiferFirestore
 @_exported public import ConiferSQLite
 
+#if GRPC
+  import ConiferDocument
+  @_exported public import ConiferGRPC
+#endif
 #if Network
   @_exported public import ConiferWebSocket
 #endif
@@ -30,8 +34,14 @@ func load() {
       storage: { configuration in
         .sqlite(at: AppDirectory.current.path(of: configuration), options: configuration.options)
       },
-      // Nothing leads to a server of documents by its host yet.
-      transport: { _, _ in nil }))
+      transport: { configuration in
+        #if GRPC
+          .grpc(
+            to: DatabaseID(project: configuration.projectID, database: configuration.databaseID))
+        #else
+          nil
+        #endif
+      }))
 }
 
 extension Database {

@@ -1,7 +1,7 @@
-/// Why a value, a path, a write or a query of documents was refused: a code to act on and a message
-/// that says the remedy.
+/// An error that refuses a value, a path, a write or a query of documents, with a code to act on
+/// and a message that says the remedy.
 public struct DocumentError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong, as a value that programs may compare.
+  /// The kind of error, by a stable name that programs may compare.
   public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// The code's stable name.
     public let rawValue: String

@@ -1,6 +1,6 @@
 public import ConiferTree
 
-/// The index by which the children of a node are sorted.
+/// The order of a query's children, which is by priority, key, value, or a path below each child.
 public enum QueryIndex: Sendable, Hashable {
   /// The children's priorities; without priorities the order of keys. The default.
   case priority

@@ -1,6 +1,7 @@
 public import ConiferTree
 
-/// A query specification: an order of a node's children, a range of that order, and a limit.
+/// A query without a path, which is an order of a node's children, a range of that order, and a
+/// limit.
 ///
 /// A spec holds no place; the same spec may be asked of any node. It is built by methods that each
 /// return a narrower spec and throw where the Realtime Database allows no such query, so a spec that
@@ -10,7 +11,7 @@ public import ConiferTree
 /// let spec = try QuerySpec.default.ordered(by: .child("height")).starting(at: 3).limited(toFirst: 2)
 /// ```
 public struct QuerySpec: Sendable {
-  /// One end of the range: a pair of an index value and a key, as children are sorted by it.
+  /// One end of a query's range, given as an index value and a key, by which children are sorted.
   public struct Bound: Sendable, Hashable {
     /// The index value; nil means `null`, which children without the value have. In a query by key
     /// it is the key, as a string.
@@ -21,7 +22,7 @@ public struct QuerySpec: Sendable {
     public let inclusive: Bool
   }
 
-  /// The end of the range that a limit keeps.
+  /// Whether a limit keeps the first or the last children of the range.
   public enum Side: Sendable, Hashable {
     /// The first children in index order.
     case first
@@ -29,7 +30,8 @@ public struct QuerySpec: Sendable {
     case last
   }
 
-  /// How many children are kept at most, and from which end.
+  /// The maximum number of children in a query's result, and whether the first or the last ones are
+  /// kept.
   public struct Limit: Sendable, Hashable {
     /// The number of children, from 1 to 2^31 - 1.
     public let count: Int

@@ -1,6 +1,6 @@
 public import ConiferTree
 
-/// A query at a place: what is listened to, tracked and pinned.
+/// A query together with its path, as it is listened to, tracked and pinned.
 public struct QueryTarget: Hashable, Sendable {
   /// The node whose children the query is about.
   public let path: Path

@@ -1,6 +1,7 @@
-/// Why data, a key or a path was refused: a code to act on and a message that says the remedy.
+/// An error that refuses data, a key or a path, with a code to act on and a message that says the
+/// remedy.
 public struct TreeError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong, as a value that programs may compare.
+  /// The kind of error, by a stable name that programs may compare.
   public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// The code's stable name.
     public let rawValue: String

@@ -46,7 +46,7 @@ extension DocumentServer {
   }
 }
 
-/// Why the server did not do what it was asked for.
+/// The error of a server's call, with the service's name of the reason and a message.
 public struct DocumentServerError: Error, Sendable, Hashable, CustomStringConvertible {
   /// The service's name of the reason, such as `not-found` or `failed-precondition`.
   public let code: String

@@ -4,7 +4,8 @@ public import ConiferStorage
 public import ConiferWire
 import Synchronization
 
-/// The authority over databases of documents, without sockets: for tests, prototypes, and programs that serve others.
+/// A server of document databases, which stores their data, orders their writes and tells
+/// listeners, without sockets: for tests, prototypes, and programs that serve others.
 ///
 /// - Writes have one total order in each database. A commit is whole or not at all, and stored before it is
 ///   answered; its time is later than that of all before it, also across restarts.

@@ -10,7 +10,7 @@ public import Logging
   import Musl
 #endif
 
-/// Where a server of documents keeps its databases, who may do what, and its clock.
+/// The storage, access rules, history limits and clock of a server of documents.
 public struct DocumentServerConfiguration: Sendable {
   /// Where the databases are kept; opened as an authority without a budget, whatever its options say.
   public var storage: StorageConfiguration
@@ -70,8 +70,9 @@ package struct DocumentServerBounds: Sendable {
   package init() {}
 }
 
-/// How many changes of a database its server remembers. A listen that goes on from before the oldest of them is
-/// told everything anew.
+/// The limits on the history of changes by which a server resumes listens. A listen that goes on
+/// from before the oldest remembered change is told everything anew. A listen that goes on from
+/// before the oldest of them is told everything anew.
 public struct DocumentHistoryLimits: Sendable, Hashable {
   /// Changes of documents: 10,000 unless told.
   public var changes: Int

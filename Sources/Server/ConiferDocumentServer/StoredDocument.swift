@@ -1,6 +1,7 @@
 public import ConiferDocument
 
-/// A document as the server has it.
+/// A document that exists on the server, with its fields and the times of its creation and last
+/// change.
 public struct StoredDocument: Sendable, Hashable {
   /// Where it is.
   public let path: DocumentPath
@@ -21,16 +22,14 @@ public struct StoredDocument: Sendable, Hashable {
   }
 }
 
-// A server reads its documents from no other server, so it does not need `readTime`. It keeps the
-// creation time there.
 extension Document {
-  /// A document as the server stores it.
+  /// A document as the server stores it; no other server told it.
   init(_ path: DocumentPath, _ fields: MapValue, made: Timestamp, changed: Timestamp) {
-    self.init(path, .found(fields), version: changed, readTime: made)
+    self.init(path, .found(fields), version: changed, createTime: made)
   }
 
-  /// When a stored document was made. The name differs from `createTime`, which the server leaves out.
-  var creationTime: Timestamp { readTime }
+  /// When a stored document was made. Servers before the first release have stored that as `readTime`.
+  var creationTime: Timestamp { createTime ?? readTime }
 
   /// The stored document as requests are answered with it: with the time when it was made.
   var answered: Document {
@@ -39,7 +38,7 @@ extension Document {
       createTime: fields == nil ? nil : creationTime)
   }
 
-  /// The stored document as clients are told it at a moment.
+  /// The stored document as clients are told it at a moment: without its creation time.
   func told(at moment: Timestamp) -> Document {
     Document(
       path, state, version: fields == nil && version == .zero ? moment : version, readTime: moment)

@@ -2,7 +2,7 @@ public import ConiferQuery
 public import ConiferTree
 public import ConiferWire
 
-/// The answer to a request without a session.
+/// The answer to a request that was made without a session, with the nodes that it wrote.
 public struct ServerAnswer: Sendable {
   /// The answer that a session would get.
   public var response: Response

@@ -4,7 +4,8 @@ public import ConiferTree
 public import ConiferWire
 import Synchronization
 
-/// The authority over databases: it holds their data and serves sessions, without sockets.
+/// A server of databases, which holds their data, orders their writes and serves sessions, without
+/// sockets.
 ///
 /// - Writes have one total order. Each is atomic, and all affected listeners are told before the
 ///   writer is answered.

@@ -31,8 +31,8 @@ public struct ServerConfiguration: Sendable {
   }
 }
 
-/// A server's limits on sizes, in addition to the general ones: 32 keys and 768 bytes of UTF-8 a
-/// path, 10 MiB a string.
+/// A server's limits on writes, listens and onDisconnect operations, in addition to the general
+/// ones: 32 keys and 768 bytes of UTF-8 a path, 10 MiB a string.
 public struct ServerLimits: Hashable, Sendable {
   /// The maximum size of one write in bytes, by the Realtime Database's estimate: 16 MiB.
   public var write: Int

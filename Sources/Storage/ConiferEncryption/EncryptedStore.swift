@@ -2,7 +2,8 @@
   public import ConiferKeyValue
   import Synchronization
 
-  /// A store whose values lie encrypted in another one; ``StoreEncryption`` makes it.
+  /// An ordered store that encrypts its values and keeps them in another store; ``StoreEncryption``
+  /// makes it.
   ///
   /// A record that was changed, moved or exchanged is `damaged`; one whose key is not there is
   /// `wrongKey`, or `damaged` when what is stored of the key is, and walks that began in another scope

@@ -1,7 +1,8 @@
 #if Encryption
   public import ConiferKeyValue
 
-  /// Encryption at rest of every value of a store, with AES-256-GCM: `StorageOptions.encryption`.
+  /// A store layer that encrypts every value at rest with AES-256-GCM, for
+  /// `StorageOptions.encryption`.
   ///
   /// Values are bound to their store, space and key; keys (paths, identities) stay readable in the
   /// files, as Docs/Encryption.md lists. One object may open any number of stores.

@@ -2,7 +2,7 @@
 ///
 /// A later edit of a key wins over an earlier one, also over an earlier `clear` that covers it.
 public struct Batch: Sendable {
-  /// One change of one space.
+  /// One edit of a batch, which puts a key, deletes a key, or clears a range of keys.
   public enum Edit: Sendable, Equatable {
     /// Stores a value under a key, replacing what was there.
     case put(Space, key: Bytes, value: Bytes)

@@ -1,4 +1,5 @@
-/// How much a finished commit survives; order and atomicity hold at every level.
+/// What failures a finished commit survives, such as power loss; order and atomicity hold at every
+/// level.
 ///
 /// A level covers all commits before it too: after a `.power` commit every earlier one is as safe.
 public enum Durability: UInt8, Comparable, Sendable, CaseIterable {
@@ -13,7 +14,7 @@ public enum Durability: UInt8, Comparable, Sendable, CaseIterable {
   public static func < (a: Durability, b: Durability) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The number of a commit: strictly increasing over the life of a store that stays open.
+/// The number of a commit, strictly increasing over the life of a store that stays open.
 public struct CommitID: Hashable, Comparable, Sendable {
   /// The number; 0 stands for "before the first commit since opening".
   public let rawValue: UInt64

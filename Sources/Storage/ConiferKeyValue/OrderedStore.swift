@@ -1,5 +1,5 @@
-/// The narrow contract under a backend: an ordered map of bytes to bytes, in a few spaces, that
-/// changes by atomic batches and is read through frozen views.
+/// The narrow key-value contract under a backend: an ordered map of bytes to bytes, in a few
+/// spaces, that changes by atomic batches and is read through frozen views.
 ///
 /// - Crash contract: after any crash the store equals some prefix of its commits, across all
 ///   spaces, and holds every commit acknowledged at `.power` or covered by `harden` (after the mere

@@ -1,4 +1,4 @@
-/// Where a walk begins, and with that its direction.
+/// The key at which a walk begins, with the walk's direction.
 public enum Origin: Sendable {
   /// The first key at or after this one; the walk ascends.
   case atOrAfter(Bytes)
@@ -6,7 +6,7 @@ public enum Origin: Sendable {
   case atOrBefore(Bytes)
 }
 
-/// The next step of a walk after a visit.
+/// The next step of a walk after a visit, which is to go on, to stop, or to jump to another key.
 public enum Step: Sendable {
   /// Goes on to the neighbour in the walk's direction.
   case next
@@ -64,7 +64,7 @@ public protocol OrderedView: AnyObject, Sendable {
   func close()
 }
 
-/// Why the encryption key of records is not there.
+/// The reason why the encryption key of records is missing.
 public enum MissingKey: String, Sendable {
   /// It was destroyed on purpose: reading them throws `wrongKey`, for ever.
   case erased

@@ -7,7 +7,8 @@ public typealias Bytes = [UInt8]
 /// of what the rows look like, so that a store may choose a layout for a space that is empty; it changes
 /// no behaviour: spaces with one id are one space, whatever their shapes.
 public struct Space: Hashable, Sendable {
-  /// The shape of a space's rows; public, since stores outside of Conifer may choose layouts by it too.
+  /// A hint of what a space's rows look like, by which a store may choose its layout. It is public,
+  /// since stores outside of Conifer may do so too.
   public enum Shape: UInt8, Sendable {
     /// Small values, under about 900 bytes.
     case rows

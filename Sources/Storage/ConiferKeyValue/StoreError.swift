@@ -1,8 +1,8 @@
-/// Why a store refused: a code to act on, a message that says the remedy, and the cause.
+/// An error of a store, with a code to act on, a message that says the remedy, and the cause.
 ///
 /// Absence is never an error: it is `nil`.
 public struct StoreError: Error, Sendable, CustomStringConvertible {
-  /// What went wrong, as a value that programs may compare.
+  /// The kind of error, by a stable name that programs may compare.
   public struct Code: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// The code's stable name.
     public let rawValue: String
@@ -46,7 +46,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public var description: String { rawValue }
   }
 
-  /// Which record an error is about.
+  /// The space and the key of the record that an error is about.
   public struct Place: Hashable, Sendable {
     /// The number of the record's space.
     public let space: UInt8

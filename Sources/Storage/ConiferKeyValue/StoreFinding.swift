@@ -1,5 +1,5 @@
-/// Something in a store's files that is not as it was written: what a store has to leave out though it
-/// had been durable, or what `verify` met.
+/// Damaged bytes in a store's files: what a store has to leave out though it had been durable, or
+/// what `verify` met.
 public struct StoreFinding: Hashable, Sendable {
   /// The file that holds the damaged bytes.
   public let file: String

@@ -20,7 +20,8 @@ extension Space {
   public static let layer = Space(id: 239, shape: .rows)
 }
 
-/// The facts about keys that a layer needs.
+/// The layout of a store's keys as far as a layer needs it, which is the spaces and each key's
+/// scope.
 public struct RecordLayout: Sendable {
   /// The spaces that are in use.
   public let spaces: [Space]

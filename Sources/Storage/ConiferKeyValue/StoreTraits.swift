@@ -1,4 +1,5 @@
-/// Facts about a store that the engine plans with and that the conformance kit checks.
+/// Facts about a store, such as its longest key, that the engine plans with and the conformance kit
+/// checks.
 public struct StoreTraits: Sendable, Equatable {
   /// The longest key that `put` accepts, in bytes, without the space byte; `Int.max` for no limit.
   public var longestKey: Int
@@ -25,7 +26,7 @@ public struct StoreTraits: Sendable, Equatable {
   }
 }
 
-/// The sizes of a store, known without a scan.
+/// The bytes of a store that are live, free and in files, known without a scan.
 public struct StoreSize: Sendable, Equatable {
   /// Bytes of pages or segments that hold live data.
   public var live: Int

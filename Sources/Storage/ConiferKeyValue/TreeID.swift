@@ -1,4 +1,4 @@
-/// A tree of a store: the data of one database, be it nodes or documents.
+/// The number of a tree, which is the data of one database in a store, be it nodes or documents.
 ///
 /// Trees share a store's file and its commits, but no record: each can be measured and wiped
 /// separately.

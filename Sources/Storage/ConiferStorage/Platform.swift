@@ -17,7 +17,7 @@ package enum Platform {
   /// The number of this process; another one in the child of a fork.
   package static var processID: Int32 { getpid() }
 
-  /// A number that the child of a fork has another one of than its parent; reading it calls no system.
+  /// A number that differs between a process and the child of its fork; reading it makes no system call.
   package static var processStamp: Int {
     countsForks ? forks.load(ordering: .relaxed) : Int(getpid())
   }
@@ -185,9 +185,9 @@ package enum Platform {
     return failed ? nil : bytes
   }
 
-  /// What tells the calling thread from all others that run, asked anew each time: the compiler takes
-  /// `pthread_self` for constant where an async function goes on on another thread. 0 where the system has no room for
-  /// it.
+  /// A number that tells the calling thread from all others that run. It is read anew each time, while the compiler
+  /// takes `pthread_self` for constant where an async function goes on on another thread. 0 where the system has no
+  /// room for it.
   package static var thread: UInt {
     guard let key = threadKey else { return 0 }
     if let known = pthread_getspecific(key) { return UInt(bitPattern: known) }
@@ -204,8 +204,8 @@ package enum Platform {
     return pthread_key_create(&key) { free($0) } == 0 ? key : nil
   }()
 
-  /// What tells a process from a later one with the same number: the boot, and where the system
-  /// says it, the start time.
+  /// A text that tells a process from a later one with the same number: the boot, and where the
+  /// system says it, the start time.
   package static func processStart(_ pid: Int32) -> String {
     #if canImport(Darwin)
       var buffer = [CChar](repeating: 0, count: 64)

@@ -1,6 +1,6 @@
 internal import ConiferKeyValue
 
-/// The finding of a check that a store breaks its contract.
+/// The error of a check that found that a store breaks its contract.
 public struct ConformanceFailure: Error, CustomStringConvertible {
   /// Which kind of promise broke.
   public let anomaly: Anomaly

@@ -1,6 +1,7 @@
 public import ConiferKeyValue
 
-/// How the kit makes stores of one kind, and what their author declares about them.
+/// The description of a kind of store under test: how to open one, and what its author declares
+/// about it.
 public struct StoreFactory: Sendable {
   /// The kind's name, for reports.
   public var name: String

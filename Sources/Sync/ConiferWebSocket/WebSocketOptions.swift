@@ -1,5 +1,5 @@
 #if Network
-  /// Times, sizes and trust of a ``WebSocketTransport``.
+  /// The timeouts, message limit and trusted certificates of a ``WebSocketTransport``.
   public struct WebSocketOptions: Hashable, Sendable {
     /// How long it may take until the WebSocket is open; the client gives up an attempt after 30 s in any case.
     public var connectTime: Duration = .seconds(30)

@@ -1,11 +1,12 @@
 #if Network
+  import ConiferNetworkWatch
   public import ConiferWire
   import NIOCore
   import NIOPosix
   import NIOSSL
   import Synchronization
 
-  /// The way to a server over a WebSocket, by the Realtime Database's protocol, version 5.
+  /// A transport to a server over a WebSocket, by the Realtime Database's protocol, version 5.
   ///
   /// ```swift
   /// let configuration = DatabaseConfiguration(

@@ -1,10 +1,10 @@
 public import ConiferTree
 
-/// A token by which a server knows a client.
+/// A token by which a client signs in at a server.
 ///
 /// Its description never shows the token.
 public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
-  /// As whom an administrator wants to act.
+  /// The user, or nobody, as whom an administrator wants to act.
   public enum Override: Hashable, Sendable {
     /// Somebody who shows no token.
     case nobody

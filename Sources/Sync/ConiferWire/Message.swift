@@ -1,4 +1,4 @@
-/// A message of a client.
+/// A message that a client sends to a server.
 public enum ClientMessage: Hashable, Sendable {
   /// A request with its number; numbers ascend in each connection.
   case request(UInt64, Request)
@@ -15,7 +15,7 @@ public enum ClientMessage: Hashable, Sendable {
   case tooLarge(UInt64, reason: String)
 }
 
-/// A message of a server.
+/// A message that a server sends to a client.
 public enum ServerMessage: Hashable, Sendable {
   /// Opens a connection.
   case hello(Hello)

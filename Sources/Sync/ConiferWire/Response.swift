@@ -2,7 +2,7 @@ public import ConiferTree
 
 /// The server's answer to a request.
 public struct Response: Hashable, Sendable {
-  /// The status: done, or why not; unknown texts are kept.
+  /// The status of a response, which is done or why not; unknown texts are kept.
   public struct Status: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// The status as the protocol spells it.
     public let rawValue: String

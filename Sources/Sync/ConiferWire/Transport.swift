@@ -1,4 +1,4 @@
-/// A way to a server: over a WebSocket, or within the process.
+/// A way to open connections to a server: over a WebSocket, or within the process.
 ///
 /// A transport only opens connections: the client decides when to connect and what to send.
 public protocol Transport: Sendable {
@@ -41,13 +41,14 @@ extension Transport {
   }
 }
 
-/// A watch over the network, until it is stopped.
+/// A running watch for the return of the network, until it is stopped.
 public protocol NetworkWatch: AnyObject, Sendable {
   /// Ends it; a call that has begun may still arrive.
   func stop()
 }
 
-/// Where to connect.
+/// The parameters of a connection to open, which are the database, the host, the last session and
+/// the credit.
 public struct ConnectionRequest: Hashable, Sendable {
   /// The database's name on the server.
   public var namespace: String
@@ -69,7 +70,7 @@ public struct ConnectionRequest: Hashable, Sendable {
   }
 }
 
-/// One connection. Messages arrive whole and in order, or not at all.
+/// One connection of a client to a server. Messages arrive whole and in order, or not at all.
 public protocol TransportConnection: AnyObject, Sendable {
   /// Sends a message; never blocks, and does nothing after the connection was closed.
   func send(_ message: ClientMessage)
@@ -99,7 +100,7 @@ extension TransportConnection {
   public func probe() -> Bool { false }
 }
 
-/// An event on a connection.
+/// A message that came on a connection, or the connection's end.
 public enum TransportEvent: Sendable {
   /// A message came.
   case message(ServerMessage)

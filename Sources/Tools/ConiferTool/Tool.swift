@@ -14,7 +14,17 @@ enum Tool {
   ///   - arguments: without the program's name.
   ///   - console: the output and the environment.
   static func run(_ arguments: [String], _ console: Console) async -> ToolStatus {
+    await run(arguments.map(Optional.some), console)
+  }
+
+  /// The same; nil stands for an argument that is no UTF-8.
+  static func run(_ given: [String?], _ console: Console) async -> ToolStatus {
+    let arguments = given.compactMap(\.self)
     do {
+      if let place = given.firstIndex(of: nil) {
+        throw Failure.usage(
+          "Argument \(place + 1) is not UTF-8, so it cannot be stored as it is: write it in UTF-8.")
+      }
       var command = try ConiferCommand.parseAsRoot(arguments)
       if let command = command as? any ToolCommand {
         try await command.run(console)

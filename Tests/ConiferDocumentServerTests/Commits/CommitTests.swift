@@ -1,5 +1,7 @@
 import ConiferDocument
 import ConiferDocumentServer
+import ConiferKeyValue
+import ConiferStorage
 import ConiferWire
 import TestSupport
 import Testing
@@ -24,6 +26,39 @@ import Testing
     let again = try await rig.commit(set("rooms/eros", []))
     #expect(
       try await rig.server.document(document("rooms/eros"), in: database)?.createTime == again)
+    try await rig.server.close()
+  }
+
+  @Test("The store has when a document was made in its place, and reads it in an old one")
+  func creationTime() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(backend)
+    let made = try await rig.commit(set("a/new", [("n", 1)]))
+    rig.clock.advance(5)
+    try await rig.commit(merge("a/new", [("m", 2)]))
+    let tree = try await backend.tree(named: "\(database)", order: .documents)
+    func stored(_ path: String) throws -> Document {
+      try backend.readDocuments { (view) throws(StoreError) in
+        try view.document(tree, document(path))
+      }
+    }
+    #expect(try stored("a/new").createTime == made && stored("a/new").readTime == .zero)
+    // What an old server has stored, and what was imported.
+    func put(_ path: String, readTime: Timestamp, createTime: Timestamp?) async throws {
+      let found = Document(
+        document(path), .found(["n": 1]), version: rig.clock.now, readTime: readTime,
+        createTime: createTime)
+      _ = try await backend.commit([.documents(tree, [.put(found)])], .relaxed)
+    }
+    let (early, late) = (try Timestamp(seconds: 1), try Timestamp(seconds: 2))
+    try await put("a/old", readTime: early, createTime: nil)
+    try await put("a/imported", readTime: late, createTime: early)
+    for path in ["a/old", "a/imported"] {
+      try await rig.commit(merge(path, [("m", 2)]))
+      let found = try await rig.server.document(document(path), in: database)
+      #expect(found?.createTime == early, "\(path)")
+      #expect(try stored(path).createTime == early, "\(path)")
+    }
     try await rig.server.close()
   }
 

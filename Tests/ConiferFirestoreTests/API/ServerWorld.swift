@@ -30,8 +30,12 @@ final class ServerWorld {
     return configuration
   }
 
-  func firestore(_ store: EngineStore = .memory) throws -> Firestore {
-    Firestore(try configuration(store))
+  func firestore(
+    _ store: EngineStore = .memory, _ clock: PatientClock = PatientClock()
+  ) throws -> Firestore {
+    var configuration = try configuration(store)
+    configuration.clock = clock
+    return Firestore(configuration)
   }
 }
 

@@ -181,7 +181,7 @@ struct SettingsTests {
     let defaults = FirestoreDefaults(
       storage: { configuration in
         .memory(StorageOptions(budget: configuration.cacheSizeBytes))
-      }, transport: { _, _ in nil })
+      }, transport: { _ in nil })
     let directory = FirestoreDirectory(defaults) { configuration in
       used.add(configuration, nil)
       return RecordingEngine()

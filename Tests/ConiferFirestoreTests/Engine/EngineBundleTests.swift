@@ -134,7 +134,7 @@ import Testing
   }
 
   /// A bundle of so many documents, each with a number.
-  private static func many(_ count: Int, _ n: Int, _ time: String) -> [UInt8] {
+  static func many(_ count: Int, _ n: Int, _ time: String) -> [UInt8] {
     bundle("rooms", time, (100..<100 + count).flatMap { document("rooms/r\($0)", n) })
   }
 
@@ -143,12 +143,6 @@ import Testing
   {
     let world = try EngineWorld { $0.transport = nil }
     let engine = world.engine
-    engine.loadBundle(Self.many(350, 2, "1970-01-01T00:00:03Z")) { [told = world.told] result in
-      switch result {
-      case .success(let progress): if progress.isDone { told.add("loaded") }
-      case .failure(let error): told.add("\(error)")
-      }
-    }
     // Each is done between two parts.
     @Sendable func evict(_ left: Int) {
       engine.run { loop in
@@ -162,7 +156,16 @@ import Testing
         if left > 0 { evict(left - 1) }
       }
     }
-    evict(5)
+    // In one step, so that none comes when the load is over.
+    engine.run { [told = world.told] _ in
+      engine.loadBundle(Self.many(350, 2, "1970-01-01T00:00:03Z")) { result in
+        switch result {
+        case .success(let progress): if progress.isDone { told.add("loaded") }
+        case .failure(let error): told.add("\(error)")
+        }
+      }
+      evict(5)
+    }
     await world.settle()
     #expect(world.told.take() == ["loaded"])
     await world.listen(1, try world.query("rooms"))
@@ -201,6 +204,18 @@ import Testing
     await load(world, Self.bundle("halls", "2400-01-01T00:00:03Z", Self.document("halls/a", 1)))
     #expect(world.told.take() == ["invalidArgument"])
     await world.end()
+    // What the server said counts.
+    let heard = try EngineWorld { $0.clock = ScriptedClock(at: 0) }
+    await heard.listen(1, try heard.query("yards"))
+    // In 2026.
+    try heard.server.tell(2, [], at: 1_780_000_000_000_000)
+    await heard.settle()
+    _ = heard.told.take()
+    await load(heard, Self.bundle("halls", "2027-01-01T00:00:03Z", Self.document("halls/a", 1)))
+    #expect(heard.told.take() == ["invalidArgument"])
+    await load(heard, Self.bundle("rooms", "2026-01-01T00:00:03Z", Self.document("rooms/a", 1)))
+    #expect(heard.told.take() == ["0/1", "1/1 done"])
+    await heard.end()
     // A clock that is set counts.
     let other = try EngineWorld()
     await load(other, Self.bundle("rooms", "2026-01-01T00:00:03Z", Self.document("rooms/a", 1)))

@@ -10,6 +10,8 @@ final class DiskFaults: Sendable {
     var reads = 0
     /// Of the commits that fail, those that are made all the same.
     var made = 0
+    /// Whether all reads fail from the first commit on that fails.
+    var endsReads = false
   }
 
   private struct State {
@@ -49,6 +51,7 @@ final class DiskFaults: Sendable {
       try use { $0.commits }
       return false
     } catch {
+      state.withLock { if $0.chances.endsReads { $0.chances.reads = 100 } }
       guard isNext({ $0.made }) else { throw error }
       return true
     }

@@ -10,7 +10,7 @@
 
   /// The page in a real browser, against a real server.
   @Suite(
-    .serialized, .timeLimit(.minutes(5)),
+    .serialized, .timeLimit(.minutes(10)),
     .enabled(if: Browser.executable != nil, "no chromium is installed: Scripts/setup --browser"))
   struct PageBrowserTests {
     /// Serves, opens the page, and waits until it is connected.

@@ -4,7 +4,7 @@ import Testing
 
 @testable import ConiferServerHTTP
 
-@Suite(.timeLimit(.minutes(1))) struct EventStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct EventStreamTests {
   private let client = RESTClient(
     ServerConfiguration(), RESTConfiguration(keepAlive: .seconds(3600)))
   private let accept = ["accept": "text/event-stream", "cache-control": "no-cache"]

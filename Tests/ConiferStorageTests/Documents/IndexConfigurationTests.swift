@@ -37,7 +37,8 @@ import Testing
             {"arrayConfig": "CONTAINS", "queryScope": "COLLECTION"}
           ]
         },
-        {"collectionGroup": "ratings", "fieldPath": "text", "indexes": []}
+        {"collectionGroup": "ratings", "fieldPath": "text", "indexes": []},
+        {"collectionGroup": "ratings", "fieldPath": "*", "indexes": []}
       ]
     }
     """
@@ -160,7 +161,8 @@ import Testing
     ),
     (
       """
-      {"fieldOverrides": [{"collectionGroup": "c", "fieldPath": "*", "indexes": []}]}
+      {"fieldOverrides": [{"collectionGroup": "c", "fieldPath": "*", "indexes": [
+        {"order": "ASCENDING"}]}]}
       """, "fieldOverrides[0].fieldPath: \"*\" is no field"
     ),
   ])

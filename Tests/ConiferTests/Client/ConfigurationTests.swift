@@ -12,22 +12,6 @@ import Testing
 
 @testable import Conifer
 
-/// Notes what is logged.
-struct NotingLogHandler: LogHandler {
-  let notes: Gathered<String>
-  var metadata: Logger.Metadata = [:]
-  var logLevel = Logger.Level.trace
-
-  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-    get { metadata[key] }
-    set { metadata[key] = newValue }
-  }
-
-  func log(event: LogEvent) {
-    notes.add("\(event.level): \(event.message)\(event.metadata.map { " \($0)" } ?? "")")
-  }
-}
-
 @Suite struct `Configuration` {
   let notes = Gathered<String>()
 

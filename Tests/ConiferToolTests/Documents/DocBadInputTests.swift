@@ -29,6 +29,7 @@ import Testing
     (["set", "a/b", "[1]"], "not-an-object", "JSON object"),
     (["update", "a/b", "[1]"], "not-an-object", "field paths"),
     (["set", "a/b", #"{"x": "\ud800"}"#], "lone-surrogate", "line 1, column 8"),
+    (["set", "a/b", #"{"x": 18446744073709551615}"#], "invalid-value", "64 bits"),
     (["set", "a/b", #"{"x": 1e999}"#], "number-out-of-range", "column 7"),
     (["set", "a/b", "{\"x\": 1,\n y}"], "unexpected-byte", "line 2, column 2"),
     (["set", "a/b", "{} {}"], "trailing-text", "column 4"),

@@ -1,4 +1,4 @@
-/// Who a database is to its server, and whether the server takes that.
+/// The sign-in state of a database, and whether its server accepts the user's token.
 public enum AuthState: Sendable, Hashable {
   /// Nobody is signed in; writes are in the lane of nobody.
   case signedOut
@@ -7,11 +7,11 @@ public enum AuthState: Sendable, Hashable {
   case known(identity: String)
   /// The server takes the token.
   case signedIn(identity: String)
-  /// The token's time is over, or the server refused it: reads go on from the cache, writes wait
-  /// until there is another token.
+  /// The token has expired, the server refused it, or the token provider gave none, as the error's
+  /// code says: reads go on from the cache, and writes wait until there is another token.
   case expired(identity: String, DatabaseError)
 
-  /// Whose data and queue are in use; empty before anybody signed in.
+  /// The identity whose data and queue are in use; empty while nobody is signed in.
   public var identity: String {
     switch self {
     case .signedOut: ""

@@ -2,7 +2,7 @@ import ConiferEngine
 public import ConiferTree
 import Foundation
 
-/// Decodes values from nodes, without text between.
+/// A decoder of `Decodable` values from nodes, without JSON text between.
 ///
 /// - Numbers decode as any type that holds them exactly, and as floating point.
 /// - An array decodes from a map: with keys from 0 up as an array, whose holes are left out unless

@@ -1,7 +1,7 @@
 import ConiferEngine
 import Foundation
 
-/// Encodes values into what `setValue` takes, without text between.
+/// An encoder of `Encodable` values into what `setValue` takes, without JSON text between.
 ///
 /// `Date` becomes milliseconds since 1970, `Data` base64, `URL` a string; nil, and what is empty, is
 /// left out. Keys `.value`, `.priority` and `.sv` mean what they do in `setValue`.

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// A time that the server fills in: nil is written as the server's time, and read as a date.
+/// A property wrapper for a time that the server fills in: nil is written as the server's time, and
+/// read as a date.
 ///
 /// ```swift
 /// struct Message: Codable {

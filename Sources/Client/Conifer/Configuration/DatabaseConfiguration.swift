@@ -2,7 +2,7 @@ public import ConiferStorage
 public import ConiferWire
 public import Logging
 
-/// What a database is made with.
+/// The settings that a ``Database`` is made with, such as its namespace, storage and transport.
 ///
 /// ```swift
 /// var configuration = DatabaseConfiguration(namespace: "my-app", storage: .lmdb(at: directory))

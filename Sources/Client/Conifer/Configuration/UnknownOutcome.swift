@@ -1,5 +1,6 @@
-/// What becomes of a write that would count twice if it were done twice, as increments would, when the
-/// connection or the process ended after it was sent, and before its answer came.
+/// The policy for a sent, unanswered write that might count twice if it were sent again, such as an
+/// increment. It applies when the connection or the process ended after the write was sent and
+/// before its answer came.
 ///
 /// All other writes are sent again: they end in the same place.
 public enum UnknownOutcome: Hashable, Sendable {

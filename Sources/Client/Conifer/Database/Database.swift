@@ -4,7 +4,8 @@ import ConiferTree
 import Logging
 import Synchronization
 
-/// A database: a tree of data that many share, the same online and offline.
+/// A client of one tree of shared data, for reads, writes and observers that work the same online
+/// and offline.
 ///
 /// It may be used from any thread. One thread of its own runs its engine and its storage. Several may
 /// be open at once, each with its own files.

@@ -6,7 +6,8 @@ import ConiferTree
 
 /// Brings the cache up to date with the server's answers to writes and reads, where no listen does.
 final class CacheUpdater {
-  /// What brings the cache up to date with an acknowledged write.
+  /// The edits that bring the cache up to date with an acknowledged write, and the places that they
+  /// leave open.
   struct Update {
     var edits: [StorageEdit] = []
     /// Records of places that are known completely by it.
@@ -33,7 +34,7 @@ final class CacheUpdater {
     self.outbox = outbox
   }
 
-  /// What waits for a commit is about to be committed.
+  /// The waiting edits are about to be committed.
   func willCommit() { newRecords = [] }
 
   // MARK: Acknowledged writes
@@ -41,10 +42,10 @@ final class CacheUpdater {
   /// Takes in an acknowledged write.
   ///
   /// - Parameters:
-  ///   - isDataMissing: whether the answer came before updates could come, so that open views do not do it
-  ///     either.
+  ///   - isDataMissing: whether the connection broke before the listens there were answered, so that open views may
+  ///     lack the write too.
   ///   - id: the write.
-  /// - Returns: what puts it into the cache.
+  /// - Returns: the edits that put it into the cache.
   func acknowledge(_ changes: [NodeChange], isDataMissing: Bool, of id: OutboundWriteID) -> Update {
     let tree = storage.tree
     let completeness = listens.completeness
@@ -103,8 +104,8 @@ final class CacheUpdater {
     return paths
   }
 
-  /// Edits that end the completeness of all that holds a place which a write changed before, or some of it: but for
-  /// listens that have brought all since.
+  /// Edits that mark as incomplete the queries that hold a place, or part of it, which an earlier write changed; all
+  /// but those of listens that have brought all their data since.
   func completenessLost(around path: Path) -> [StorageEdit] {
     listens.completenessLost(around: path)
   }
@@ -190,8 +191,8 @@ final class CacheUpdater {
     }
   }
 
-  /// Edits that end the completeness of all that holds a place, or some of it, of which it is not
-  /// known what it holds now.
+  /// Edits that mark as incomplete the queries that hold a place, or part of it, whose value is not
+  /// known now.
   private func unknown(around path: Path) -> [StorageEdit] {
     let new = newRecords.filter { $0.path.touches(path) }
     return listens.completeness.unknown(around: path)

@@ -4,16 +4,16 @@ import ConiferTree
 import ConiferWire
 import Logging
 
-/// The engine's end of the connection: the machine that decides, what it asked for and is not done
-/// yet, and the transport's connection there is.
+/// The engine's end of the connection: the state machine that decides, the actions that it has
+/// asked for and that are not carried out yet, and the transport's present connection.
 final class Connection {
   private var machine: ConnectionMachine?
   private var transportConnection: (any TransportConnection)?
   /// The number of the transport's connection.
   private var number: ConnectionNumber?
-  /// What tells that the network has returned.
+  /// The watch that reports that the network may have returned.
   private var watch: (any NetworkWatch)?
-  /// How many of the connection's messages are handled, and not yet granted as credit.
+  /// How many messages of the connection were handled for which no credit was granted yet.
   private var handled = 0
   private var actions: [ConnectionAction] = []
   private let setup: DatabaseConfiguration
@@ -34,10 +34,10 @@ final class Connection {
 
   // MARK: The machine
 
-  /// Begins; what waits is asked for when it is started.
+  /// Takes the machine, which connects after ``start()``.
   func begin(_ machine: ConnectionMachine) { self.machine = machine }
 
-  /// Connects, where there is a way to the server.
+  /// Lets the machine connect, where there is a transport.
   func start() {
     if let transport = setup.transport {
       watch = transport.watchNetwork { [post] in post(.tellConnection(.networkReturned)) }
@@ -55,7 +55,7 @@ final class Connection {
     watch = nil
   }
 
-  /// Tells the machine something; what it asks for is done before the step ends.
+  /// Gives the machine an input; the actions that it asks for are carried out before the step ends.
   func tell(_ input: ConnectionInput) { actions += handle(input) }
 
   private func handle(_ input: ConnectionInput) -> [ConnectionAction] {
@@ -72,7 +72,7 @@ final class Connection {
   /// Whether it is known who is signed in; nil while there is no storage.
   var identification: Identification? { machine?.identification }
 
-  /// Who was last signed in.
+  /// The identity of the lane in use; empty for nobody's.
   var identity: String { machine?.lane.identity ?? "" }
 
   /// Whether the server has answered a write, and the answer waits for listens.
@@ -104,7 +104,7 @@ final class Connection {
     if MessageCredit.counts(message) { handled += 1 }
   }
 
-  /// Lets as many messages come as were handled; not for each one alone.
+  /// Grants credit for the messages that were handled, for many at a time.
   func grantCredit() {
     guard handled >= Self.credit / 4 else { return }
     transportConnection?.grantCredit(handled)

@@ -2,7 +2,7 @@ import ConiferQuery
 import ConiferSync
 import ConiferTree
 
-/// What the API asks of the engine. Calls that do not wait return at once; closures run on the
+/// The engine as the API calls it. Calls that do not wait return at once; closures run on the
 /// configuration's callback queue, one after the other.
 protocol DatabaseEngine: AnyObject, Sendable {
   /// Queues a write; the receipt follows it to the server's answer.
@@ -70,7 +70,7 @@ protocol DatabaseEngine: AnyObject, Sendable {
   func edit(_ id: WriteReceipt.ID, to write: LocalWrite) async throws(DatabaseError) -> WriteReceipt
   /// Gives up a write that is not under way to the server.
   func discard(_ id: WriteReceipt.ID) async throws(DatabaseError)
-  /// Who the client is; changes with tokens.
+  /// The sign-in state, which changes with tokens.
   var authState: StateSource<AuthState> { get }
   /// Whether there is a connection on which the server has said hello.
   var isConnected: StateSource<Bool> { get }

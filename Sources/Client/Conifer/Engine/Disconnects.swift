@@ -2,7 +2,7 @@ import ConiferSync
 import ConiferTree
 import ConiferWire
 
-/// What the server is to do when the connection ends, until it has confirmed that.
+/// The onDisconnect operations of the app that the server has not confirmed yet.
 final class Disconnects {
   typealias Completion = @Sendable (DatabaseError?) -> Void
 

@@ -9,7 +9,7 @@ import Synchronization
 final class Engine: DatabaseEngine {
   let setup: DatabaseConfiguration
   let registrations: Registrations
-  /// Who the client is; changes with tokens.
+  /// The sign-in state, which changes with tokens.
   let authState: StateSource<AuthState>
   /// Whether there is a connection on which the server has said hello.
   let isConnected: StateSource<Bool>

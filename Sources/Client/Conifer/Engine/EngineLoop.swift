@@ -4,11 +4,12 @@ import ConiferSync
 import ConiferWire
 import Logging
 
-/// Does the steps of an engine, one after the other: its parts decide, each over its own state, and what they ask for
-/// is done here.
+/// Performs the steps of an engine, one after the other: its parts decide, each over its own state, and what they ask
+/// for is carried out here.
 ///
 /// Writes that follow one another share a commit, and so do messages of the server; any other step first commits what
-/// waits, and what it asks for itself is done when it ends. Only a released receipt changes nothing that waits.
+/// waits, and what it asks for itself is done when it ends. A released receipt alone needs no commit before it, as it
+/// changes nothing that waits.
 final class EngineLoop: StepHandler {
   let outbox: Outbox
   let connection: Connection

@@ -8,7 +8,7 @@ import Logging
 
 /// Reads of the server's data: from the views, the server or the cache.
 final class Gets {
-  /// What the server was asked for.
+  /// The reads that the server was asked for and has not answered.
   private var asked: [OperationID: GetRequest] = [:]
   /// The number of the last one.
   private var lastNumber: UInt64 = 0

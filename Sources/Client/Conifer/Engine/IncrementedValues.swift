@@ -5,24 +5,25 @@ import ConiferTree
 /// The values of incremented places with all waiting writes applied, so that the next increment is resolved
 /// without reading the queue.
 ///
-/// It holds for the next write of its lane. It ends when that newest write is answered; when any is
-/// refused, given up or queued again; and when server data at a place is stored, or a query there is
-/// complete again. Writes before it that are acknowledged stay counted, as the server has done them.
+/// The next write of the lane is resolved over them. They become invalid when the newest write is answered; when any
+/// write is refused, given up or queued again; and when server data at a place is stored, or a query there is complete
+/// again. Earlier writes that are acknowledged stay counted, as the server has done them.
 struct IncrementedValues {
-  /// A write above them goes over all places; what increments more is read from the queue.
+  /// The most places, since a write above them is applied to each. Increments of more places are
+  /// resolved from the queue.
   private static let limit = 256
 
   private let lane: Lane
-  /// The newest write, which they have in them.
+  /// The newest write that is applied in the values.
   private var id: WriteID
   /// The incremented places.
   private var places: Set<Path>
   /// The paths above places.
   private var above: Set<Path>
-  /// What is at the places, and nothing else.
+  /// The values at the places, and nothing else.
   private var known = Node.empty
 
-  /// What is known behind a write, of the places that it increments; nil when those are many.
+  /// The values after a write of the places that it increments; nil when those are too many.
   init?(_ lane: Lane, _ write: QueuedWrite, _ known: Node) {
     (self.lane, id) = (lane, write.id)
     places = Set(
@@ -34,8 +35,8 @@ struct IncrementedValues {
 
   /// Applies the next write of the lane.
   ///
-  /// - Returns: its changes without server values, nil for those that increment what is not known
-  ///   here; nil when this does not hold any longer.
+  /// - Returns: its changes without server values, nil for those that increment other places; nil
+  ///   in all when the values are no longer valid.
   mutating func apply(_ write: QueuedWrite, _ lane: Lane, now: Int64) -> [NodeChange?]? {
     guard lane == self.lane, write.id.rawValue == id.rawValue + 1 else { return nil }
     id = write.id
@@ -64,7 +65,7 @@ struct IncrementedValues {
     }
   }
 
-  /// Whether this is still true when an edit is stored.
+  /// Whether the values are still valid once an edit is stored.
   func holds(behind edit: StorageEdit) -> Bool {
     switch edit {
     // Children whose keys are stored come with their data.
@@ -84,7 +85,8 @@ struct IncrementedValues {
 
   private func isTouched(by path: Path) -> Bool { above.contains(path) || places.covers(path) }
 
-  /// This and what was found at other places, behind the same write; those alone when all are many.
+  /// These values and those of other places after the same write; the other ones alone when all
+  /// together are too many.
   func joined(_ other: IncrementedValues) -> IncrementedValues {
     var joined = self
     joined.places.formUnion(other.places)

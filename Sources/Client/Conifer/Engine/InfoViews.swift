@@ -12,7 +12,7 @@ final class InfoViews {
     fileprivate var path: Path { Path([.info, Key(rawValue)]) }
   }
 
-  /// What is known; the rest raises nothing.
+  /// The values that are known; what is not known is incomplete, and raises no event.
   private final class Known: ServerCache {
     var node = Node.empty
 
@@ -45,7 +45,7 @@ final class InfoViews {
     return set(.connected, Node(.bool(isConnected)))
   }
 
-  /// It became known what the server's time is ahead of the device's, in milliseconds.
+  /// It became known by how much the server's time is ahead of the device's, in milliseconds.
   func offset(_ milliseconds: Int64) -> SyncResult {
     clock.set(offset: milliseconds)
     return set(.serverTimeOffset, Node(.double(Double(milliseconds))))

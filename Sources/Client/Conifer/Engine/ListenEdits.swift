@@ -8,7 +8,7 @@ import ConiferTree
 struct ListenEdits {
   let tree: TreeID
   let target: QueryTarget
-  /// What the view has of the server's data.
+  /// The server's data that the view has.
   let data: Node
   /// The number of its query in the store; nil before it is there.
   let query: QueryID?

@@ -1,14 +1,14 @@
 import ConiferTree
 import ConiferWire
 
-/// What the server is told of the data that the client has, so that it sends only what differs.
+/// The hashes of the client's data that a listen sends, so that the server sends only what differs.
 final class ListenHash: Sendable {
-  /// The most bytes of data for which a plain hash does.
+  /// The size in bytes up to which the plain hash is sent alone.
   private static let smallData = 1024
 
   let node: Node
   let plain: String
-  /// Of ranges; nil for little data.
+  /// The hashes of ranges of the data; nil for small data.
   let compound: CompoundHash?
 
   init(_ node: Node) {

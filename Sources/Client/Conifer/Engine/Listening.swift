@@ -5,8 +5,8 @@ import ConiferSync
 import ConiferTree
 import Logging
 
-/// Begins and ends listeners of the server's data and of `.info`, the app's and the engine's own; the trees of
-/// `Views` and `InfoViews` know who they are.
+/// Begins and ends listeners of the server's data and of `.info`, the app's and the engine's own. The trees of `Views`
+/// and `InfoViews` hold the listeners.
 final class Listening {
   /// The last number given to a silent listener.
   private var lastSilent: UInt64 = 0
@@ -53,7 +53,7 @@ final class Listening {
   /// There is a connection, or no longer.
   func connected(_ isConnected: Bool) { views.raise(info.connected(isConnected)) }
 
-  /// It became known what the server's time is ahead of the device's, in milliseconds.
+  /// It became known by how much the server's time is ahead of the device's, in milliseconds.
   func offset(_ milliseconds: Int64) { views.raise(info.offset(milliseconds)) }
 
   /// The database is closed.

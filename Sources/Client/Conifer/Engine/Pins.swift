@@ -5,7 +5,8 @@ import ConiferSync
 import ConiferTree
 import Logging
 
-/// What the app has pinned: listened to without events from the first connection on.
+/// The queries that the app has pinned, to which the engine listens without events from the first
+/// connection on.
 final class Pins {
   private enum State {
     /// It is listened to when there is a first connection.
@@ -15,9 +16,10 @@ final class Pins {
     case refused
   }
 
-  /// Whether the pins of earlier runs were read, which the first connection asks for.
+  /// Whether the pins of earlier runs were read; they are read at the first connection.
   private enum EarlierPins {
-    /// What the app has ended since is not listened to, also when that could not be stored.
+    /// Pins that the app has ended since are not listened to, even when their end could not be
+    /// stored.
     case unread(ended: Set<QueryTarget>)
     /// There was a connection, and they could not be read: the next one tries again.
     case unreadable(ended: Set<QueryTarget>)

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferTree
 
-/// Edits that end the completeness of stored queries that no listen keeps up to date.
+/// Makes the edits that mark as incomplete the stored queries that no listen keeps up to date.
 struct QueryCompleteness {
   let storage: EngineStorage
   /// The queries that a listen keeps up to date.
@@ -27,7 +27,7 @@ struct QueryCompleteness {
     }
   }
 
-  /// Edits for all that holds a place, or some of it, of which it is not known what it holds now.
+  /// Edits for all queries that hold a place, or part of it, whose value is not known now.
   func unknown(around path: Path) -> [StorageEdit] {
     end { (view, tree) throws(StoreError) in
       var found = try view.trackedQueries(tree, below: path)

@@ -3,7 +3,8 @@ import ConiferStorage
 import ConiferSync
 import ConiferTree
 
-/// What the app asks about its queue, and changes in it: writes that wait, and those that the server refused.
+/// The app's requests to its queue: they list, retry, edit and discard writes that wait, and writes that the server
+/// refused.
 struct QueueRequests {
   typealias Reply<R: Sendable> = @Sendable (Result<R, DatabaseError>) -> Void
 
@@ -73,7 +74,7 @@ struct QueueRequests {
     }
   }
 
-  /// How a write ended; nil when it has not, and a receipt is told.
+  /// How a write ended; nil when it has not ended, and then the receipt is told of its end.
   func outcome(
     of receiptID: WriteReceipt.ID, _ receipt: WriteReceipt
   ) -> Result<WriteReceipt.Outcome?, DatabaseError> {

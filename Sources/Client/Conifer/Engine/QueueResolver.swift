@@ -24,12 +24,12 @@ struct QueueResolver {
   private var collected: [WriteID: QueuedWrite] = [:]
   /// Places with server values.
   private var places: Set<Path> = []
-  /// What filtered queries hold.
+  /// The keys of children that filtered queries hold.
   private var keys: [QueryID: Set<Key>] = [:]
-  /// What is known at the places: first what is cached, then with each write over it.
+  /// The known values at the places: those that are cached, and then each write over them.
   private var known = Node.empty
 
-  /// What the server has just answered; it counts instead of what is stored.
+  /// What the server has just answered; it replaces what is stored.
   private let answer: (target: QueryTarget, node: Node)?
   /// Which writes have ended.
   private let hasEnded: (WriteID) -> Bool
@@ -62,7 +62,8 @@ struct QueueResolver {
     return resolved()
   }
 
-  /// What a new write is resolved to behind all that wait, and what the next one may go on from.
+  /// A new write resolved behind all waiting ones, and the values over which the next one may be
+  /// resolved without the queue.
   ///
   /// - Throws: as the view's reads.
   mutating func resolve(_ write: QueuedWrite) throws(StoreError) -> (

@@ -1,14 +1,14 @@
 import ConiferTree
 import ConiferWire
 
-/// Why a write waits for the app, as it is kept with the write.
+/// The reason why a write waits for the app, as it is kept with the write.
 enum RejectionReason {
   /// The server refused it.
   case refused(Response.Status, words: String?)
   /// It was sent and no answer came, and sending it again may apply it twice.
   case outcomeUnknown
 
-  /// What is kept of a write of unknown outcome, in the place of a server's status.
+  /// The word that is kept for a write of unknown outcome, in the place of a server's status.
   private static let unknown = "disconnect"
 
   init(_ response: Response) { self = .refused(response.status, words: response.reason) }
@@ -23,7 +23,7 @@ enum RejectionReason {
       : .refused(Response.Status(rawValue: status), words: parts.count > 1 ? parts[1] : nil)
   }
 
-  /// What is kept: the status, and the server's words behind a space.
+  /// The text that is kept: the status, and the server's words after a space.
   var text: String {
     switch self {
     case .refused(let status, let words):

@@ -41,14 +41,14 @@ final class ServerListens {
     views.tree.target(ofTag: tag).flatMap { contains($0) ? $0 : nil }
   }
 
-  /// What may end the completeness of the other queries of the store.
+  /// The completeness of those queries of the store that no listen keeps up to date.
   var completeness: QueryCompleteness {
     QueryCompleteness(
       storage: storage, listened: Set(active.values.compactMap { $0.stored?.id }))
   }
 
-  /// Edits that end the completeness of all that holds a place, or some of it, but for listens that have brought all
-  /// since they began; others save it again when they have.
+  /// Edits that mark as incomplete the queries that hold a place, or part of it; all but those of listens that have
+  /// brought all their data since they began. Other listens mark theirs complete again when they have.
   func completenessLost(around path: Path) -> [StorageEdit] {
     for target in active.keys where target.path.touches(path) { active[target]?.doubt() }
     let complete = active.values.filter(\.hasStoredAll).compactMap { $0.stored?.id }
@@ -225,7 +225,7 @@ struct ActiveListen {
     /// Not yet, or it could not be stored. A plain one is stored with its first data, so that a listen
     /// costs no commit of its own.
     case new(TrackedQuery)
-    /// With the next commit, which gives it its number; as it will be, and as it was before that commit.
+    /// It is stored with the next commit, which gives it its number: the record as it will be, and as it was before.
     case numbering(TrackedQuery, before: TrackedQuery)
     /// It is stored.
     case stored(StoredQuery)
@@ -238,11 +238,11 @@ struct ActiveListen {
     /// All, since the listen began; then the record says that it is complete.
     case complete
     /// Less than the view has, as a commit failed or its record has no number yet: all that the view has is stored
-    /// next. Whether that is all its data.
+    /// next. The flag tells whether that is all the listen's data.
     case lagging(isComplete: Bool)
   }
 
-  /// What is to be committed for a listen.
+  /// The edits that are to be committed for a listen.
   enum Commit {
     case data([StorageEdit])
     /// Data with which the query is complete, and the record as it was before.
@@ -268,7 +268,7 @@ struct ActiveListen {
     self.record = record
   }
 
-  /// What is stored of its query; nil when nothing is.
+  /// The stored record of its query; nil when there is none.
   var stored: StoredQuery? { if case .stored(let stored) = record { stored } else { nil } }
 
   /// Whether the record says that all its data is stored, or will when it is committed.
@@ -352,7 +352,7 @@ struct ActiveListen {
     }
   }
 
-  /// What was to be committed for it could not be.
+  /// A commit of the listen failed.
   mutating func failed(_ commit: Commit) {
     lag()
     switch commit {
@@ -362,8 +362,8 @@ struct ActiveListen {
     }
   }
 
-  /// Whether it is not known any longer that what was cached before it began is complete: its record says so again when
-  /// all its data is stored.
+  /// It is not known any longer whether what was cached before the listen began is complete: the record is incomplete
+  /// until all the listen's data is stored.
   mutating func doubt() {
     guard case .stored(let stored) = record, stored.query.isComplete, !hasStoredAll else { return }
     var query = stored.query
@@ -382,7 +382,7 @@ struct ActiveListen {
     }
   }
 
-  /// The store has not what the view has.
+  /// The store lacks some of what the view has.
   mutating func lag() { coverage = .lagging(isComplete: isComplete) }
 
   private mutating func catchUp() { coverage = isComplete ? .complete : .unconfirmed }

@@ -5,8 +5,8 @@ import ConiferTree
 import ConiferWire
 import Logging
 
-/// Who is signed in: asks the token provider, keeps the answer for the next start, and has the views show
-/// that user's writes.
+/// The user who is signed in: asks the token provider, keeps the answer for the next start, and has the views show that
+/// user's writes.
 final class SignedInUser {
   private var gate = IdentityGate<Step>()
   private let setup: DatabaseConfiguration
@@ -62,7 +62,8 @@ final class SignedInUser {
         token: token, isChanging: change != nil, limits: Self.limits, seed: setup.random()))
     if let token { authState.set(.known(identity: token.identity)) }
     if kept != nil, !setup.keepsLastToken { storeToken(nil) }
-    // A write of an app that just starts is that of who is signed in, not nobody's.
+    // A write of an app that is just starting belongs to the user who turns out to be signed in,
+    // not to nobody.
     if let identification = connection.identification { take(identification) }
   }
 
@@ -114,14 +115,14 @@ final class SignedInUser {
 
   // MARK: What is known
 
-  /// It is known who is signed in, or no longer; also for the next start, as the last user may not be the
-  /// one by then.
+  /// It is known who is signed in, or no longer. That is stored too, so that the next start does not take the last user
+  /// for the present one.
   func changed(_ identification: Identification) {
     take(identification)
     store(isChanging: identification != .known)
   }
 
-  /// The gate makes no difference between the first answer of a run, which is out, and that to a change of user.
+  /// The gate treats the first answer of a run, which is still awaited, like the answer after a change of user.
   private func take(_ identification: Identification) {
     switch identification {
     case .known: gate.becameKnown()

@@ -4,7 +4,8 @@ import ConiferSync
 import ConiferTree
 import ConiferWire
 
-/// Something that the engine is to do.
+/// A step of an engine's work: a call of the app, an event of the connection, or the end of work
+/// beside the steps.
 enum Step: Sendable {
   /// Open the storage; the closure tells whether the app went offline meanwhile.
   case open(isAway: @Sendable () -> Bool)
@@ -27,9 +28,9 @@ enum Step: Sendable {
   case onDisconnect(DisconnectRequest, (@Sendable (DatabaseError?) -> Void)?)
   /// Something happened on the connection with a number.
   case transportEvent(ConnectionNumber, TransportEvent)
-  /// The connection's machine is told something.
+  /// Give the connection's machine an input.
   case tellConnection(ConnectionInput)
-  /// It is durable that writes are sent, or why not.
+  /// The marks that writes are sent are durable, or could not be stored, for this reason.
   case writesMarked([OutboundWriteID], DatabaseError?)
   case purge
   /// Somebody signed in or out.

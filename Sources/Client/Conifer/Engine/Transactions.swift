@@ -73,7 +73,7 @@ final class Transactions {
     if !isEmpty { handle(.overwritten(content.changes.map(\.path.owner))) }
   }
 
-  /// Views may show something else at some paths: transactions on it run again.
+  /// Views may show something else at some paths: transactions on these run again.
   func dataChanged(_ paths: [Path]) {
     for path in paths where !isEmpty { handle(.changed(path)) }
   }

@@ -8,7 +8,7 @@ import ConiferTree
 ///
 /// A queued write that touches no view stays in the queue alone, and is laid over one when it opens.
 final class Views {
-  /// What the views show; without a cache until storage is open.
+  /// The tree of the views; it has no cache until storage is open.
   private(set) var tree = SyncTree(cache: nil)
   /// The values of incremented places behind the newest write; nil when the queue has to be read.
   private var incrementedValues: IncrementedValues?

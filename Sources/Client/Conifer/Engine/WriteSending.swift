@@ -3,8 +3,8 @@ import ConiferStorage
 import ConiferSync
 import Logging
 
-/// The queue's writes on their way to the server: read for the connection, marked as sent where they must be, and what
-/// becomes of those that were sent and not answered.
+/// Brings the queue's writes to the server: reads them for the connection, marks them as sent where they must be, and
+/// says what becomes of those that were sent and not answered.
 struct WriteSending {
   let writes: Writes
   let setup: DatabaseConfiguration

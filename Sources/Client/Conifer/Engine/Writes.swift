@@ -5,8 +5,8 @@ import ConiferTree
 import ConiferWire
 import Logging
 
-/// The app's writes: from the call into the queue, and from the server's answer to their end. ``WriteSending`` has the
-/// way between.
+/// Brings the app's writes from the call into the queue, and from the server's answer to their end; ``WriteSending``
+/// does what lies between.
 struct Writes {
   let unqueued = UnqueuedWrites<WriteContent>()
   let durability: DurabilityWaits
@@ -120,13 +120,13 @@ struct Writes {
     let newID = OutboundWriteID(lane, new.id)
     let outcome = WriteReceipt.Outcome.superseded(by: WriteReceipt.ID(newID))
     outbox.addEdits(edits) { [self] stored in
-      // Whether what they wrote counts is told by the end of the new one.
+      // The end of the new write tells its followers whether what they wrote counts.
       let moved = progress.handFollowers(of: oldID, to: newID)
       end(oldID, outcome, nil, edits, stored)
       for follower in moved { watch(follower.receipt, newID) }
       // Some may have been released meanwhile, and nobody told it.
       progress.released(newID)
-      // Those of what it had superseded itself come first, and were told.
+      // Followers that the old write had itself taken over come first, and were told then.
       for case let receipt? in moved.reversed().map(\.receipt) {
         if receipt.isEnded { break }
         receipt.end(outcome)

@@ -1,9 +1,9 @@
 import ConiferSync
 import ConiferTree
 
-/// Something that happened to a child of a query.
+/// An event that says that a child of a query was added, removed, changed or moved.
 public struct ChildEvent: Sendable {
-  /// What; never `.value`.
+  /// The type of the event; never `.value`.
   public let type: DataEventType
   /// The child; as it was before when it went.
   public let snapshot: DataSnapshot
@@ -17,7 +17,7 @@ public struct ChildEvent: Sendable {
   }
 }
 
-/// The events of a query's children in batches, each what has come since the last one was read.
+/// An async sequence of batches of child events, each with all events since the batch before.
 ///
 /// Each iterator is an observer of its own, until it goes, its task is cancelled or
 /// ``DatabaseQuery/removeAllObservers()`` ends it after what it has heard. At most ``limit`` events
@@ -68,7 +68,7 @@ public struct ChildEventBatches: AsyncSequence, Sendable {
   }
 }
 
-/// The events of a query's children, one by one; else as ``ChildEventBatches``.
+/// An async sequence of a query's child events, one by one, and otherwise as ``ChildEventBatches``.
 public struct ChildEvents: AsyncSequence, Sendable {
   /// What came.
   public typealias Element = ChildEvent

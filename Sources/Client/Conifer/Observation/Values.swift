@@ -1,7 +1,7 @@
 import ConiferSync
 
-/// The values of a query, now and after each change: what ``DatabaseQuery/snapshots`` and
-/// ``DatabaseQuery/values(as:)`` give.
+/// An async sequence of a query's values, the current one and then one after each change: what
+/// ``DatabaseQuery/snapshots`` and ``DatabaseQuery/values(as:)`` give.
 ///
 /// Each iterator is an observer of its own, until it goes, its task is cancelled or
 /// ``DatabaseQuery/removeAllObservers()`` ends it after what it has heard. A reader that is

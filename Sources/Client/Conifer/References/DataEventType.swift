@@ -1,6 +1,6 @@
 import ConiferSync
 
-/// What an observer wants to hear of; the numbers are the Apple SDK's.
+/// The kind of event that an observer asks for, with the raw values of the Apple SDK.
 public enum DataEventType: Int, Sendable, CaseIterable {
   /// A child came: once for each that is there, then for each new one.
   case childAdded = 0

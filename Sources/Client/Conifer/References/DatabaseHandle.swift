@@ -1,7 +1,7 @@
 import ConiferSync
 import Synchronization
 
-/// The number of an observer; never given twice in a process, and never 0.
+/// The number that identifies an observer; it is never given twice in a process, and never 0.
 public typealias DatabaseHandle = UInt
 
 extension DatabaseHandle {

@@ -1,7 +1,7 @@
 public import ConiferQuery
 public import ConiferTree
 
-/// A place, and which of its children are asked for in which order.
+/// A query of the children at one path, with an order, a range and a limit.
 ///
 /// A query may be used from any thread. One that makes no sense exists too: what is done with it
 /// tells its ``error``, in the way of the call.

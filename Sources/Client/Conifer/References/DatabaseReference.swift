@@ -2,7 +2,7 @@ import ConiferQuery
 import ConiferTree
 import Foundation
 
-/// A place in a database, to read, write and observe.
+/// A reference to one path of a database, to read, write and observe it.
 ///
 /// It may be used from any thread, and costs next to nothing. Its calls that bear the Apple SDK's
 /// names return at once, never throw and never trap: what is wrong is told to the completion block
@@ -10,7 +10,8 @@ import Foundation
 public final class DatabaseReference: DatabaseQuery, @unchecked Sendable {
   // Unchecked, as its superclass is; it has no members of its own.
 
-  /// A completion block as the Apple SDK has it: the error, if there was one, and the place.
+  /// A completion block as the Apple SDK has it, called with the error, if there was one, and the
+  /// reference.
   public typealias CompletionBlock = ((any Error)?, DatabaseReference) -> Void
 
   init(_ database: Database, _ path: Path, error: DatabaseError? = nil) {

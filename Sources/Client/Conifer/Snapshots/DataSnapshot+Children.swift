@@ -2,7 +2,7 @@ import ConiferQuery
 import ConiferTree
 
 extension DataSnapshot {
-  /// The children of a snapshot, in the order of its query.
+  /// The children of a snapshot as a collection, in the order of its query.
   ///
   /// In the order of keys they are taken from the tree as they are asked for; another order is made
   /// once, when the collection is.

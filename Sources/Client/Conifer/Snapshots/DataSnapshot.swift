@@ -2,9 +2,10 @@ import ConiferQuery
 import ConiferSync
 public import ConiferTree
 
-/// What was at a place at one moment; it never changes, and may be kept and shared.
+/// The data at a reference, or the result of a query, as it was at one moment; it is immutable, and
+/// may be kept and shared.
 public struct DataSnapshot: Sendable {
-  /// The place.
+  /// The reference to the snapshot's path.
   public let ref: DatabaseReference
   /// The data, as the tree has it.
   public let node: Node

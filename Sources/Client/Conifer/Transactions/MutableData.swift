@@ -1,6 +1,7 @@
 import ConiferTree
 
-/// The data of a place that a transaction's function changes.
+/// The data at a transaction's path, or at a path below it, which the transaction's function reads
+/// and changes.
 ///
 /// It is used by that function alone, while it runs.
 public final class MutableData {

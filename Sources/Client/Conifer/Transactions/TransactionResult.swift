@@ -1,6 +1,6 @@
 import ConiferTree
 
-/// What a transaction's function decided.
+/// The return value of a transaction's function, which writes the changed data or aborts.
 public struct TransactionResult: Sendable {
   /// What is to be written; nil to give up.
   let node: Node?

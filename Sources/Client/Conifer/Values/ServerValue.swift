@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Values that the server fills in when it receives a write; until then the client shows its guess.
+/// Placeholders that the server resolves when it receives a write, such as a timestamp or an
+/// increment; until then the client shows an estimate.
 public enum ServerValue {
   /// The server's time in milliseconds since 1970.
   public static func timestamp() -> [String: any Sendable] { [".sv": "timestamp"] }

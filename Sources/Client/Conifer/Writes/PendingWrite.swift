@@ -1,9 +1,9 @@
 public import ConiferTree
 import Foundation
 
-/// A local write that the server has not finally answered.
+/// A local write in the queue that the server has not finally answered.
 public struct PendingWrite: Sendable, Hashable, Identifiable {
-  /// What it asks for.
+  /// Whether a pending write is a set, an update, or something that this version cannot read.
   public enum Kind: Sendable, Hashable {
     /// Replaces one place.
     case set
@@ -14,7 +14,7 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
     case other
   }
 
-  /// Where it stands.
+  /// The state of a pending write, which is queued, sent, of unknown outcome, or rejected.
   public enum State: Sendable, Hashable {
     /// It waits to be sent.
     case queued
@@ -29,14 +29,14 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
 
   /// Its id, the same as its receipt gives.
   public let id: WriteReceipt.ID
-  /// What it asks for.
+  /// Whether it is a set, an update, or something else.
   public let kind: Kind
-  /// Where the call was made: the place of a set, or the one that an update's paths begin at.
+  /// The path of the call: that of a set, or the one that an update's paths begin at.
   public let path: Path
-  /// The places that it replaces, from the root, with server values as they were written; none for
-  /// ``Kind/other``.
+  /// The nodes that it replaces, with paths from the root and server values as they were written;
+  /// none for ``Kind/other``.
   public let changes: [NodeChange]
-  /// Where it stands.
+  /// Its state.
   public let state: State
   /// How often it was sent, over all runs of the app. The sending of a set that was under way when the
   /// process was killed is not known any more; that of an increment is.
@@ -75,7 +75,8 @@ public struct PendingWrite: Sendable, Hashable, Identifiable {
   }
 }
 
-/// What an identity's queue holds, known without reading it.
+/// The numbers of an identity's pending and rejected writes, and their bytes, known without reading
+/// the queue.
 public struct PendingWriteTotals: Sendable, Hashable {
   /// Writes that wait for the server.
   public var pending: Int
@@ -84,7 +85,7 @@ public struct PendingWriteTotals: Sendable, Hashable {
   /// Bytes of the store that its queue takes.
   public var bytes: Int
 
-  /// What a queue holds.
+  /// The totals of a queue.
   public init(pending: Int = 0, rejected: Int = 0, bytes: Int = 0) {
     self.pending = pending
     self.rejected = rejected

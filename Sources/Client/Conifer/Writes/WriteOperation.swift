@@ -1,4 +1,4 @@
-/// A write that is to be made at a place, for ``DatabaseReference/enqueue(_:)``.
+/// A write for ``DatabaseReference/enqueue(_:)``, such as a set, an update or a removal.
 public struct WriteOperation {
   /// What the app gave, unchecked.
   enum Content {

@@ -1,6 +1,6 @@
-/// Where a type's own coding failed, and why, in words.
+/// A failure of a type's own `Codable` code: where it happened, and why, in words.
 package struct CodingFailure {
-  /// The keys down to the place.
+  /// The coding keys down to the value that failed.
   package let path: [String]
   /// What is wrong there.
   package let words: String

@@ -1,4 +1,5 @@
-/// Where a value goes that is being encoded; containers are filled after they were given out.
+/// The slot into which one value is encoded. A container may be filled after the encoder has handed
+/// it out.
 package final class EncodingSlot {
   private enum Content {
     case scalar(Any?)
@@ -7,7 +8,7 @@ package final class EncodingSlot {
   }
 
   private var content = Content.scalar(nil)
-  /// Whether a type asked for two containers of different kinds: what it put into one of them is nowhere.
+  /// Whether a type asked for two containers of different kinds: what it put into one of them is lost.
   private var isTorn = false
 
   package init() {}

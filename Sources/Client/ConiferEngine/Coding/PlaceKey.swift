@@ -1,4 +1,4 @@
-/// A key of its own, for elements of arrays, names of fields and `super`.
+/// A coding key made from a name or an index, for elements of arrays, names of fields and `super`.
 package struct PlaceKey: CodingKey {
   package let stringValue: String
   package let intValue: Int?

@@ -1,4 +1,4 @@
-/// A decoder at one value: what the decoders of both clients share.
+/// A decoder of one value, with what the decoders of both clients share.
 package protocol ScalarDecoding: Decoder, SingleValueDecodingContainer {
   /// The number there as a type that holds it exactly.
   func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer
@@ -22,7 +22,7 @@ extension ScalarDecoding {
   package func decode(_ type: UInt32.Type) throws -> UInt32 { try integer(type) }
   package func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
 
-  /// A value that another one stands for, such as a URL in a string.
+  /// A value that is stored in the form of another one, such as a URL as a string.
   package func convert<Raw: Decodable, Value>(
     _ raw: Raw.Type, _ make: (Raw) -> Value?
   ) throws -> Value {

@@ -1,4 +1,4 @@
-/// An encoder into one slot: what the encoders of both clients share.
+/// An encoder into one slot, with what the encoders of both clients share.
 package protocol SlotEncoding: Encoder, SingleValueEncodingContainer {
   var slot: EncodingSlot { get }
 

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How far a bundle has been taken in.
+/// Whether loading a bundle failed, goes on or is complete.
 public enum LoadBundleTaskState: Sendable, Hashable {
   /// It was given up; nothing of what was not taken in will be.
   case error
@@ -10,7 +10,7 @@ public enum LoadBundleTaskState: Sendable, Hashable {
   case success
 }
 
-/// How far a bundle has been taken in, in documents and bytes.
+/// The progress of loading a bundle, in documents and bytes.
 public struct LoadBundleTaskProgress: Sendable, Hashable {
   /// Documents that were taken in.
   public let documentsLoaded: Int
@@ -32,9 +32,9 @@ public struct LoadBundleTaskProgress: Sendable, Hashable {
   }
 }
 
-/// The loading of a bundle, which goes on when this is forgotten.
+/// A task that loads a bundle, and goes on when nobody holds it.
 public final class LoadBundleTask: Sendable {
-  /// What names an observer of a task.
+  /// The number that identifies an observer of a task.
   public typealias LoadBundleObserverHandle = Int
 
   private struct State {

@@ -1,4 +1,5 @@
-/// A type that a document's place can be read as: `String` for its id, or ``DocumentReference``.
+/// A type that a ``DocumentID`` property may have, which is `String` for the id, or
+/// ``DocumentReference``.
 public protocol DocumentIDWrappable {
   /// The value that a document's place is.
   static func wrap(_ documentReference: DocumentReference) throws -> Self
@@ -18,7 +19,8 @@ extension DocumentReference: DocumentIDWrappable {
   }
 }
 
-/// A property that is read from the document's place, and is never written.
+/// A property wrapper that is filled with a document's id or reference when it is decoded, and is
+/// never written.
 ///
 /// ```swift
 /// struct Room: Codable {

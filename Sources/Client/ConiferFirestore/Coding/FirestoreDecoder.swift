@@ -2,13 +2,13 @@ import ConiferDocument
 public import Foundation
 
 extension Firestore {
-  /// Decodes values from the fields of documents.
+  /// A decoder of `Decodable` values from the fields of documents.
   ///
   /// Numbers decode as any type that holds them exactly, and as floating point. `Date`, `Data`,
   /// ``Timestamp``, ``GeoPoint``, ``VectorValue`` and ``DocumentReference`` decode from fields of their own
   /// kinds, a `URL` from a string.
   public final class Decoder {
-    /// How dates are read.
+    /// The form in which `Date` is read from a field.
     public enum DateDecodingStrategy {
       /// From a timestamp.
       case timestamp
@@ -26,7 +26,7 @@ extension Firestore {
       case custom((any Swift.Decoder) throws -> Date)
     }
 
-    /// How bytes are read.
+    /// The form in which `Data` is read from a field.
     public enum DataDecodingStrategy {
       /// From bytes.
       case blob
@@ -38,7 +38,8 @@ extension Firestore {
       case custom((any Swift.Decoder) throws -> Data)
     }
 
-    /// Which fields keys are read from; the keys of dictionaries are data, and stay as they are.
+    /// The names of the fields that coding keys are read from; the keys of dictionaries are data,
+    /// and stay as they are.
     public enum KeyDecodingStrategy {
       /// From those of the same names.
       case useDefaultKeys

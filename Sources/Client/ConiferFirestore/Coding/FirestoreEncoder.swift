@@ -2,12 +2,12 @@ import ConiferEngine
 public import Foundation
 
 extension Firestore {
-  /// Encodes values into what `setData` takes.
+  /// An encoder of `Encodable` values into the fields that `setData` takes.
   ///
   /// `Date`, `Data`, ``Timestamp``, ``GeoPoint``, ``VectorValue``, ``DocumentReference`` and ``FieldValue``
   /// are fields of their own kinds; a `URL` is a string; nil is left out, see ``ExplicitNull``.
   public final class Encoder {
-    /// How dates are written.
+    /// The form in which `Date` is written into a field.
     public enum DateEncodingStrategy {
       /// As a timestamp.
       case timestamp
@@ -25,7 +25,7 @@ extension Firestore {
       case custom((Date, any Swift.Encoder) throws -> Void)
     }
 
-    /// How bytes are written.
+    /// The form in which `Data` is written into a field.
     public enum DataEncodingStrategy {
       /// As bytes.
       case blob
@@ -37,7 +37,8 @@ extension Firestore {
       case custom((Data, any Swift.Encoder) throws -> Void)
     }
 
-    /// What fields are called; the keys of dictionaries are data, and stay as they are.
+    /// The names of the fields that coding keys are written to; the keys of dictionaries are data,
+    /// and stay as they are.
     public enum KeyEncodingStrategy {
       /// As the type's keys are.
       case useDefaultKeys

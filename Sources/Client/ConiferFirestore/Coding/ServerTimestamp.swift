@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A type that a timestamp can be read as: `Date`, or ``Timestamp``.
+/// A type that a ``ServerTimestamp`` property may have, which is `Date` or ``Timestamp``.
 public protocol ServerTimestampWrappable {
   /// The value of a timestamp.
   static func wrap(_ timestamp: Timestamp) throws -> Self
@@ -22,7 +22,8 @@ extension Timestamp: ServerTimestampWrappable {
   public static func unwrap(_ value: Timestamp) -> Timestamp { value }
 }
 
-/// A time that the server fills in: nil is written as a server timestamp, and read where there is none yet.
+/// A property wrapper for a time that the server fills in: nil is written as a server timestamp,
+/// and read where there is none yet.
 ///
 /// ```swift
 /// struct Message: Codable {
@@ -60,7 +61,7 @@ extension ServerTimestamp: Equatable where Value: Equatable {}
 extension ServerTimestamp: Hashable where Value: Hashable {}
 extension ServerTimestamp: Sendable where Value: Sendable {}
 
-/// A property whose nil is written as null, rather than left out.
+/// A property wrapper whose nil is written as null, rather than left out.
 @propertyWrapper
 public struct ExplicitNull<Value: Codable>: Codable {
   /// The value, or nil.

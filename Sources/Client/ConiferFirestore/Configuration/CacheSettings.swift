@@ -1,13 +1,14 @@
 public import Foundation
 
-/// Where a database keeps documents and waiting writes: ``PersistentCacheSettings`` or
-/// ``MemoryCacheSettings``.
+/// The settings of a database's cache of documents and waiting writes: ``PersistentCacheSettings``
+/// or ``MemoryCacheSettings``.
 public protocol LocalCacheSettings: Sendable {
   /// What that means for a configuration.
   var cache: FirestoreCache { get }
 }
 
-/// What is kept of the server's documents; a value of the client's own.
+/// The choice of cache that cache settings amount to, as an opaque value that only the client
+/// reads.
 public struct FirestoreCache: Sendable, Hashable {
   let kind: FirestoreConfiguration.Cache
 }
@@ -15,7 +16,7 @@ public struct FirestoreCache: Sendable, Hashable {
 /// The cache size that sets no limit.
 public let FirestoreCacheSizeUnlimited: Int64 = -1
 
-/// Documents and waiting writes are kept in the configuration's storage.
+/// Cache settings that keep documents and waiting writes in the configuration's storage.
 public struct PersistentCacheSettings: LocalCacheSettings {
   /// What that means for a configuration.
   public let cache: FirestoreCache
@@ -36,13 +37,14 @@ public struct PersistentCacheSettings: LocalCacheSettings {
   public init(sizeBytes: NSNumber) { self.init(sizeBytes: sizeBytes.int64Value) }
 }
 
-/// When documents in memory are forgotten: ``MemoryEagerGCSettings`` or ``MemoryLRUGCSettings``.
+/// The settings by which documents in a memory cache are garbage-collected:
+/// ``MemoryEagerGCSettings`` or ``MemoryLRUGCSettings``.
 public protocol MemoryGarbageCollectorSettings: Sendable {
   /// What that means for a configuration.
   var cache: FirestoreCache { get }
 }
 
-/// A document is forgotten as soon as no listener and no waiting write needs it.
+/// Garbage collection that drops a document as soon as no listener and no waiting write needs it.
 public struct MemoryEagerGCSettings: MemoryGarbageCollectorSettings {
   /// What that means for a configuration.
   public let cache = FirestoreCache(kind: .memoryWhileUsed)
@@ -50,7 +52,8 @@ public struct MemoryEagerGCSettings: MemoryGarbageCollectorSettings {
   public init() {}
 }
 
-/// The documents that were least recently used are forgotten when there are more than so many bytes.
+/// Garbage collection that drops the least recently used documents when the cache is larger than a
+/// number of bytes.
 public struct MemoryLRUGCSettings: MemoryGarbageCollectorSettings {
   /// What that means for a configuration.
   public let cache: FirestoreCache
@@ -71,7 +74,8 @@ public struct MemoryLRUGCSettings: MemoryGarbageCollectorSettings {
   public init(sizeBytes: NSNumber) { self.init(sizeBytes: sizeBytes.int64Value) }
 }
 
-/// Documents and waiting writes are kept in memory, and are gone when the process ends.
+/// Cache settings that keep documents and waiting writes in memory, where they are gone when the
+/// process ends.
 public struct MemoryCacheSettings: LocalCacheSettings {
   /// What that means for a configuration.
   public let cache: FirestoreCache

@@ -2,7 +2,8 @@ public import ConiferStorage
 public import ConiferWire
 public import Logging
 
-/// What a database of documents is made with.
+/// The settings that a ``Firestore`` database is made with, such as its project, storage and
+/// transport.
 ///
 /// ```swift
 /// var configuration = FirestoreConfiguration(projectID: "my-app", storage: .sqlite(at: directory))

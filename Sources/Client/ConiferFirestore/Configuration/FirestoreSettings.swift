@@ -1,6 +1,7 @@
 public import Dispatch
 
-/// Settings by the Apple SDK's names; see ``Firestore/settings``.
+/// A database's settings by the names of the Apple SDK, read from and assigned to
+/// ``Firestore/settings``.
 ///
 /// A value of its own for each who asks: it counts once it is assigned.
 public final class FirestoreSettings {

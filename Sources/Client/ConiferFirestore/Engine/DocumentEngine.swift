@@ -3,7 +3,7 @@ package import ConiferDocumentSync
 package import ConiferEngine
 package import ConiferStorage
 
-/// What the calls of a `Firestore` ask of its engine.
+/// The engine of a `Firestore` as its calls use it.
 ///
 /// Each call returns at once. Callbacks run on the callback queue of the configuration, in the
 /// order of what happened. After `terminate` has begun, only its own callback is called.
@@ -24,11 +24,12 @@ package protocol DocumentEngine: AnyObject, Sendable {
   func get(
     _ query: DocumentQuery, _ source: GetSource,
     _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void)
-  /// Computes numbers of what a query finds, on the server or of what is here.
+  /// Computes aggregates of the documents that a query finds, on the server or from the cache.
   func aggregate(
     _ query: DocumentQuery, _ aggregates: [Aggregate], _ source: GetSource,
     _ told: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void)
-  /// Begins to tell that all listeners are of one moment: at once, then after each round of events.
+  /// Begins to report that all listeners are in sync, which is that their snapshots are of one
+  /// moment: at once, then after each round of events.
   func listenInSync(_ id: ListenerID, _ told: @escaping @Sendable () -> Void)
 
   // MARK: Writing
@@ -52,7 +53,7 @@ package protocol DocumentEngine: AnyObject, Sendable {
 
   // MARK: The queue, as `WriteReceipt.ID` names what is in it
 
-  /// How a write ended that may be of an earlier run; nil while it waits.
+  /// How a write ended that may be of an earlier run; waits until it has.
   func outcome(of id: WriteReceipt.ID) async throws(FirestoreError) -> WriteReceipt.Outcome
   /// A window of the user's writes that wait or were refused, in the order of their numbers.
   func pendingWrites(
@@ -89,7 +90,7 @@ package protocol DocumentEngine: AnyObject, Sendable {
   func terminate(_ told: @escaping @Sendable (FirestoreError?) -> Void)
 }
 
-/// What a listener is told, or a query's get.
+/// The event that a listener or a query's get is given.
 package struct ListenEvent: Sendable {
   /// The documents, what changed, and where they come from.
   package let snapshot: ViewSnapshot
@@ -97,16 +98,16 @@ package struct ListenEvent: Sendable {
   package let knowledge: QueryKnowledge
 }
 
-/// How well the cache knows a query.
+/// What the cache knows of a query: whether it was ever complete, and as of when.
 package struct QueryKnowledge: Sendable, Hashable {
   /// Whether the server has ever told all that the query gives.
   package var wasEverComplete: Bool
-  /// As of when the server has told what is here; zero when it never did.
+  /// The server's time as of which it told what is cached; zero when it never did.
   package var readTime: ConiferDocument.Timestamp
   /// What is known of the one document that was asked for and is not found; nil for all else.
   package var absent: Document?
 
-  /// How well the cache knows a query.
+  /// What the cache knows of a query: whether it was ever complete, and as of when.
   package init(
     wasEverComplete: Bool = false, readTime: ConiferDocument.Timestamp = .zero,
     absent: Document? = nil
@@ -135,7 +136,8 @@ package struct GotDocument: Sendable {
 package struct AggregateAnswer: Sendable {
   /// A value for each aggregate, in their order.
   package let values: [DocumentValue]
-  /// Whether they are of what is here, and how well that is known; nil of the server's.
+  /// What the cache knew of the query when the values are computed from it; nil when they are the
+  /// server's.
   package let cached: QueryKnowledge?
 
   /// What an aggregate query gives.
@@ -147,7 +149,7 @@ package struct AggregateAnswer: Sendable {
 
 /// A write of the user's that waits, or was refused.
 package struct PendingDocumentWrite: Sendable {
-  /// What names it, also after a restart.
+  /// Its id, which it keeps after a restart.
   package let id: WriteReceipt.ID
   /// What it does.
   package let batch: MutationBatch

@@ -6,7 +6,7 @@ import ConiferStorage
 import ConiferWire
 import Logging
 
-/// Does the steps of an engine of documents, one after the other: its parts decide, each over its own state.
+/// Performs the steps of an engine of documents, one after the other: its parts decide, each over its own state.
 ///
 /// Writes that follow one another share a commit; any other step first queues what waits.
 final class DocumentLoop: StepHandler {
@@ -46,7 +46,9 @@ final class DocumentLoop: StepHandler {
     let writes = DocumentWrites(
       setup, store, listening, recovery, outbox, durability, post)
     let sending = WriteSending(store, writes, write, recovery, post)
-    let network = NetworkUse(hasServer: service != nil, listening, sending, recovery)
+    let network = NetworkUse(setup.effectiveTransport, listening, sending, recovery) {
+      post(.run(.none) { $0.skipBackoff() })
+    }
     gets = DocumentGets(
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)
@@ -134,7 +136,7 @@ final class DocumentLoop: StepHandler {
   private func endStep() {
     mend()
     if let refused = recovery.takeFaults() {
-      // The first thing that the storage takes in again shows that it works.
+      // A trial commit shows that the storage works again.
       recovery.failed(trial, isEvent: !refused.isEmpty)
       network.update()
       for event in refused { listening.notStored(event) }
@@ -152,7 +154,8 @@ final class DocumentLoop: StepHandler {
     return first == .max ? nil : first
   }
 
-  /// Sees to what the storage lost: the server tells it again, or nobody does.
+  /// Repairs what follows from damage in the storage: lost writes end, and lost data is asked for
+  /// again.
   private func mend() {
     let isDamaged = !store.takeIncidents().isEmpty
     if isDamaged {
@@ -162,7 +165,7 @@ final class DocumentLoop: StepHandler {
     if isDamaged { listening.lost() }
   }
 
-  /// Commits something that tells nothing.
+  /// Commits metadata without meaning, to see whether the storage works.
   private func trial() throws(StoreError) {
     try store.commit([
       .setMetadata(store.tree, MetadataName.trial, [1]), .documents(store.tree, []),
@@ -202,7 +205,7 @@ final class DocumentLoop: StepHandler {
   }
 }
 
-/// How many steps were done, and who waits until there is nothing to do.
+/// The number of steps that were done, and the callers that wait until there is nothing to do.
 private struct Settling {
   var steps = 0
   var waiting: [@Sendable (Int) -> Void] = []

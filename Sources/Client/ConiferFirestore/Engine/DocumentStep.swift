@@ -4,7 +4,8 @@ import ConiferEngine
 import ConiferStorage
 import ConiferWire
 
-/// Something that the engine is to do.
+/// A step of an engine's work: a call of the app, an event of a stream, or the end of work beside
+/// the steps.
 enum DocumentStep: Sendable {
   /// How a step depends on who is signed in, as `IdentityGate` has it.
   enum Need: Sendable {
@@ -24,7 +25,7 @@ enum DocumentStep: Sendable {
   case watch(StreamNumber, WatchStreamEvent)
   /// Something happened on the stream of writes with a number.
   case writeStream(StreamNumber, WriteStreamEvent)
-  /// A token of the stream of writes with a number survives what the writes do, or could not be made durable.
+  /// A token of the stream of writes with a number is as durable as the app's writes, or could not be made so.
   case tokenKept(StreamNumber, KeptToken, Result<Void, DatabaseError>)
   /// The storage has met damage, maybe while no step used it.
   case storageDamaged

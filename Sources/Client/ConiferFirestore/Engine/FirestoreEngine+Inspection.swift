@@ -5,11 +5,11 @@ import ConiferKeyValue
 package import ConiferStorage
 package import ConiferWire
 
-/// What an engine is about, at one moment between two steps.
+/// The state of an engine at one moment between two steps.
 package struct EngineInspection: Sendable {
   /// What the server is asked for, also while the stream is closed.
   package var targets: [TargetID: WatchTarget]
-  /// Who listens by which target.
+  /// The queries that are listened to, by their target.
   package var queries: [TargetID: [DocumentQuery]]
   /// The documents in limbo that the server is asked for.
   package var activeLimbo: [DocumentPath: TargetID]
@@ -19,7 +19,7 @@ package struct EngineInspection: Sendable {
   package var outstandingWrites: Int
   /// Whether the server can be reached.
   package var onlineState: OnlineState
-  /// Whose lane is shown; nil for nobody's.
+  /// The identity whose lane is shown; nil for nobody's.
   package var user: String?
   /// When storage that failed is tried again, on the clock's scale; nil when nothing waits for that.
   package var retry: Int64?
@@ -41,7 +41,7 @@ extension FirestoreEngine {
     }
   }
 
-  /// What the engine is about, once it has nothing to do.
+  /// The state of the engine once it has nothing to do.
   package func inspect() async -> EngineInspection {
     await settle()
     return await ask { $0.inspection }

@@ -40,7 +40,7 @@ extension FirestoreEngine {
     run(.writesBefore) { $0.gets.get(query, source, told) }
   }
 
-  /// Computes numbers of what a query finds.
+  /// Computes aggregates of the documents that a query finds.
   package func aggregate(
     _ query: DocumentQuery, _ aggregates: [Aggregate], _ source: GetSource,
     _ told: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void
@@ -49,7 +49,7 @@ extension FirestoreEngine {
     run(.writesBefore) { $0.gets.aggregate(query, aggregates, source, told) }
   }
 
-  /// Begins to tell that all listeners are of one moment.
+  /// Begins to report that all listeners are in sync.
   package func listenInSync(_ id: ListenerID, _ told: @escaping @Sendable () -> Void) {
     run { [registry] loop in
       registry.addInSync(id, told)

@@ -12,9 +12,14 @@ package final class FirestoreEngine: DocumentEngine {
   /// An engine that opens its storage at once, on its own thread.
   package init(_ configuration: FirestoreConfiguration) {
     let registry = ListenerRegistry()
-    setup = configuration
+    var configuration = configuration
+    // One way for all that is asked: each has its connections.
+    configuration.transport = configuration.effectiveTransport
+    configuration.host = nil
+    let settled = configuration
+    setup = settled
     self.registry = registry
-    steps = StepQueue { steps in DocumentLoop(configuration, registry, steps) }
+    steps = StepQueue { steps in DocumentLoop(settled, registry, steps) }
     steps.post(.open)
   }
 
@@ -23,7 +28,7 @@ package final class FirestoreEngine: DocumentEngine {
     _ need: DocumentStep.Need = .none, _ body: @escaping @Sendable (DocumentLoop) -> Void
   ) { steps.post(.run(need, body)) }
 
-  /// What a closure gives that is run between two steps.
+  /// Runs a closure between two steps, and gives its result.
   func ask<R: Sendable>(
     _ need: DocumentStep.Need = .none, _ question: @escaping @Sendable (DocumentLoop) -> R
   ) async -> R {
@@ -32,7 +37,7 @@ package final class FirestoreEngine: DocumentEngine {
     }
   }
 
-  /// A closure of the app's that is called no longer once the end has begun.
+  /// Wraps a closure of the app so that it is not called once `terminate` has begun.
   func untilEnd<R>(_ told: @escaping @Sendable (R) -> Void) -> @Sendable (R) -> Void {
     { [registry] in if !registry.isEnded { told($0) } }
   }

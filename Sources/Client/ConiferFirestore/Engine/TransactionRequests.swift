@@ -3,9 +3,10 @@ import ConiferEngine
 import ConiferStorage
 import ConiferWire
 
-/// What the transactions of an engine ask the server, each time with the token of who is signed in.
+/// The requests of an engine's transactions to the server, each with the token of the user who is
+/// signed in.
 ///
-/// The streams have no part in it: it is asked for even when the network is not to be used.
+/// They use no stream, and are sent even when the network is not to be used.
 struct TransactionRequests {
   let engine: FirestoreEngine
 

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// As whom a transaction runs: who was signed in at its first read, or at its commit if it reads nothing.
+/// The user as whom a transaction runs: the one who was signed in at its first read, or at its commit if it reads
+/// nothing.
 package final class TransactionUser: Sendable {
   private let identity = Mutex<String?>(nil)
 

@@ -1,4 +1,5 @@
-/// Why a call of the client failed: a code to act on, a message that says the remedy, and the cause.
+/// An error of a client's call, with a code to act on, a message that says the remedy, and the
+/// cause.
 public struct FirestoreError: Error, Sendable, CustomStringConvertible {
   /// What went wrong.
   public let code: Code

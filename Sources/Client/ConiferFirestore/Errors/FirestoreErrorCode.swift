@@ -1,10 +1,10 @@
-/// The Apple SDK's name of its errors: `error as? FirestoreErrorCode`, and
+/// The name that ``FirestoreError`` has in the Apple SDK: `error as? FirestoreErrorCode`, and
 /// `catch FirestoreErrorCode.unavailable`.
 public typealias FirestoreErrorCode = FirestoreError
 
 // The codes, by the names that they have in the Apple SDK.
 extension FirestoreError {
-  /// What went wrong, with the numbers of the Apple SDK, which are those of gRPC.
+  /// The kind of error, with the numbers of the Apple SDK, which are those of gRPC.
   public enum Code: Int, Sendable, Hashable, CaseIterable {
     /// No error.
     case OK = 0
@@ -30,7 +30,7 @@ extension FirestoreError {
     case aborted
     /// It lies behind the end of what is allowed.
     case outOfRange
-    /// It is not there.
+    /// The server or the storage does not offer it.
     case unimplemented
     /// Something is broken.
     case `internal`

@@ -3,7 +3,8 @@ import ConiferDocumentSync
 import Logging
 import Synchronization
 
-/// A database of documents that many share, the same online and offline.
+/// A client of one database of shared documents, for reads, writes and listeners that work the same
+/// online and offline.
 ///
 /// It may be used from any thread. Its calls that bear the Apple SDK's names return at once, never
 /// throw and never trap: what is wrong is told to the completion block, the listener or the receipt,

@@ -7,13 +7,13 @@ import Synchronization
 package struct FirestoreDefaults: Sendable {
   /// Where a database keeps its data while its persistence is on.
   let storage: @Sendable (FirestoreConfiguration) -> StorageConfiguration
-  /// The way to a host; nil for none.
-  let transport: @Sendable (_ host: String, _ isSecure: Bool) -> DocumentTransport?
+  /// The way to the server of a database whose settings name a host; nil for none.
+  let transport: @Sendable (FirestoreConfiguration) -> DocumentTransport?
 
   /// What databases are made of.
   package init(
     storage: @escaping @Sendable (FirestoreConfiguration) -> StorageConfiguration,
-    transport: @escaping @Sendable (_ host: String, _ isSecure: Bool) -> DocumentTransport?
+    transport: @escaping @Sendable (FirestoreConfiguration) -> DocumentTransport?
   ) {
     self.storage = storage
     self.transport = transport
@@ -34,8 +34,8 @@ package struct FirestoreDefaults: Sendable {
     if configuration.storage == nil, case .persistent = configuration.cache {
       configuration.storage = storage(configuration)
     }
-    if configuration.transport == nil, let host = configuration.host {
-      configuration.transport = transport(host, configuration.isSecure)
+    if configuration.transport == nil, configuration.host != nil {
+      configuration.transport = transport(configuration)
     }
   }
 }

@@ -77,7 +77,8 @@ extension Firestore {
   }
 }
 
-/// Declares indexes of the cache where queries show that they would help.
+/// The switch for automatic indexes of the cache, which are declared where queries show that they
+/// would help.
 public final class PersistentCacheIndexManager: Sendable {
   private let firestore: Firestore
 

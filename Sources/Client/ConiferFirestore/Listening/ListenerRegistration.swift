@@ -1,7 +1,7 @@
 import ConiferDocumentSync
 import Synchronization
 
-/// What ends a listener.
+/// The handle that removes a listener.
 public protocol ListenerRegistration: AnyObject, Sendable {
   /// Ends the listener: it is told nothing more. May be called again, on any thread.
   func remove()

@@ -1,6 +1,6 @@
 import ConiferDocumentSync
 
-/// Where a listener's documents come from.
+/// Whether a listener gets documents from the cache and the server, or from the cache alone.
 public enum ListenSource: UInt, Sendable, Hashable {
   /// What is here first, and then the server.
   case `default`
@@ -8,7 +8,8 @@ public enum ListenSource: UInt, Sendable, Hashable {
   case cache
 }
 
-/// How a listener wants to be told.
+/// The options of a listener, which are its source and whether it gets snapshots that differ in
+/// metadata alone.
 public struct SnapshotListenOptions: Sendable, Hashable {
   /// Where documents come from.
   public private(set) var source = ListenSource.default
@@ -39,7 +40,7 @@ public struct SnapshotListenOptions: Sendable, Hashable {
   }
 }
 
-/// Where a get's documents come from.
+/// Whether a get asks the server, the cache, or the server with the cache as a fallback.
 public enum FirestoreSource: UInt, Sendable, Hashable {
   /// The server; what is here when it cannot be reached.
   case `default`

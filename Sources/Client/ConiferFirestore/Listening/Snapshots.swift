@@ -2,7 +2,8 @@ import ConiferDocument
 import ConiferDocumentSync
 import Synchronization
 
-/// The snapshots of a query or a document, now and after each change.
+/// An async sequence of the snapshots of a query or a document, the current one and then one after
+/// each change.
 ///
 /// Each iterator is a listener of its own, until it goes or its task is cancelled. A reader that is slower
 /// than the changes gets the newest snapshot and none between; the changes of a query's snapshot are those

@@ -1,6 +1,6 @@
 import ConiferDocument
 
-/// A number that is computed of the documents that a query finds.
+/// An aggregation over a query's documents, which is their count, or the sum or average of a field.
 public struct AggregateField: Sendable {
   let content: Result<Aggregate, FirestoreError>
 

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferDocumentSync
 import Foundation
 
-/// Where numbers are computed.
+/// Whether the server computes aggregations, or the client from its cache.
 public enum AggregateSource: UInt, Sendable, Hashable {
   /// On the server, of all documents; the device need not have them.
   case server
@@ -11,7 +11,7 @@ public enum AggregateSource: UInt, Sendable, Hashable {
   case cache
 }
 
-/// Which numbers are asked for of a query's documents.
+/// A query for aggregations, such as the count, over the documents of another query.
 public final class AggregateQuery: Sendable {
   /// The query.
   public let query: Query

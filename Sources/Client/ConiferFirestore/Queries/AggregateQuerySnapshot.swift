@@ -1,7 +1,7 @@
 import ConiferDocument
 public import Foundation
 
-/// The numbers of a query's documents at one moment.
+/// The results of an aggregate query at one moment.
 public final class AggregateQuerySnapshot: Sendable {
   /// What was asked for.
   public let query: AggregateQuery

@@ -1,6 +1,6 @@
 import ConiferDocument
 
-/// A condition on the fields of a document, or several of them joined.
+/// A condition on the fields of a document, or several conditions joined by `and` or `or`.
 ///
 /// What makes no sense is told by the use of the query that it is given to.
 public struct Filter: Sendable {

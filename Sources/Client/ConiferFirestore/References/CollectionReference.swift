@@ -1,6 +1,7 @@
 import ConiferDocument
 
-/// A collection's place: the query for all its documents, which makes references to them and adds some.
+/// A reference to a collection, which queries its documents, makes references to them and adds new
+/// ones.
 public final class CollectionReference: Query, @unchecked Sendable {
   // Unchecked, as its superclass is; its members are constant.
   private let place: Result<CollectionPath, FirestoreError>

@@ -1,6 +1,7 @@
 import ConiferDocument
 
-/// A document's place, to read, write and listen to it; whether the document exists is another matter.
+/// A reference to a document's path, to read, write and listen to it, whether the document exists
+/// or not.
 ///
 /// It may be used from any thread, and costs next to nothing. One whose path makes no sense exists too:
 /// what is done with it tells the error, in the way of the call.

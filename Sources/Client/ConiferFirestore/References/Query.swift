@@ -1,6 +1,6 @@
 import ConiferDocument
 
-/// Which documents are asked for, in which order.
+/// A query of documents, with filters, an order, a range and a limit.
 ///
 /// It may be used from any thread. One that makes no sense exists too: what is done with it tells the
 /// error, in the way of the call. Each call that narrows it gives another query.

@@ -1,7 +1,7 @@
 import ConiferDocumentSync
 import Foundation
 
-/// What happened to a document of a query.
+/// Whether a document was added to a query's result, modified in it, or removed from it.
 public enum DocumentChangeType: Int, Sendable, Hashable {
   /// It came into the result.
   case added
@@ -11,7 +11,7 @@ public enum DocumentChangeType: Int, Sendable, Hashable {
   case removed
 }
 
-/// What happened to one document of a query between two snapshots.
+/// The change of one document between two snapshots of a query, with its old and its new index.
 ///
 /// The changes of a snapshot, made one after the other at their indexes, turn the list of the snapshot
 /// before into its own.

@@ -1,6 +1,6 @@
 package import ConiferDocument
 
-/// Whether a document exists, as far as is known here.
+/// Whether a document exists, as far as the cache and the local writes tell.
 public enum DocumentPresence: Sendable, Hashable {
   /// It exists, and its fields are known.
   case found
@@ -12,7 +12,7 @@ public enum DocumentPresence: Sendable, Hashable {
   case unknown
 }
 
-/// What a document was at one moment; it never changes, and may be kept and shared.
+/// The state of a document at one moment; it is immutable, and may be kept and shared.
 public class DocumentSnapshot: @unchecked Sendable {
   // Unchecked, as classes that are not final always are; all members are constant.
   final let firestore: Firestore
@@ -111,7 +111,7 @@ extension DocumentSnapshot: Hashable, CustomStringConvertible {
   public final var description: String { "\(document.path): \(data() ?? [:])" }
 }
 
-/// What a document of a query's result was at one moment: it exists.
+/// The snapshot of a document in a query's result, which always exists.
 public final class QueryDocumentSnapshot: DocumentSnapshot, @unchecked Sendable {
   // Unchecked, as its superclass is; it has no members of its own.
 

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferDocumentSync
 import Synchronization
 
-/// What a query gave at one moment; it never changes, and may be kept and shared.
+/// The result of a query at one moment; it is immutable, and may be kept and shared.
 public final class QuerySnapshot: Sendable {
   /// The query.
   public let query: Query

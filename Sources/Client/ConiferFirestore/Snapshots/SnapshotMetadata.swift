@@ -1,6 +1,6 @@
 import ConiferDocument
 
-/// Where a snapshot's data comes from, and how well it is known.
+/// The metadata of a snapshot, such as whether it holds pending writes or comes from the cache.
 ///
 /// Two are equal when `hasPendingWrites` and `isFromCache` are, as on Apple.
 public struct SnapshotMetadata: Sendable {

@@ -2,10 +2,10 @@ import ConiferDocumentSync
 public import Foundation
 
 #if canImport(ObjectiveC)
-  /// Where a transaction's block puts an error, as the Apple SDK has it.
+  /// The pointer through which a transaction's block reports an error, as the Apple SDK has it.
   public typealias TransactionErrorPointer = NSErrorPointer
 #else
-  /// Where a transaction's block puts an error, as the Apple SDK has it.
+  /// The pointer through which a transaction's block reports an error, as the Apple SDK has it.
   public typealias TransactionErrorPointer = UnsafeMutablePointer<NSError?>?
 #endif
 

@@ -2,7 +2,8 @@ import ConiferDocument
 import Dispatch
 import Synchronization
 
-/// Reads of the server's documents, and writes that are made only when these have not changed meanwhile.
+/// A transaction's reads of documents from the server, and its writes, which are made only if these
+/// documents have not changed meanwhile.
 ///
 /// It is given to the function of ``Firestore/runTransaction(_:completion:)`` and its kin. All reads come
 /// before the first write. What makes no sense is told when the transaction is committed, at the latest, even

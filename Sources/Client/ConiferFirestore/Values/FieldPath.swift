@@ -1,6 +1,6 @@
 import ConiferDocument
 
-/// The place of a field: names from the document down, which may hold any character.
+/// The path of a field within a document, given as names that may hold any character.
 ///
 /// Any names make one; where one is empty, the call that uses it tells the error.
 public struct FieldPath: Sendable {

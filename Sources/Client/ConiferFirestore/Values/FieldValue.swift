@@ -1,6 +1,7 @@
 import ConiferDocument
 
-/// An instruction in a value's place: the field is deleted, or the server computes it.
+/// An instruction that a write holds in place of a value: the field is deleted, or the server
+/// computes it.
 public struct FieldValue: Sendable {
   enum Content: Sendable {
     case write(WriteValue)

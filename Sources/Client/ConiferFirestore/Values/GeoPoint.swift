@@ -1,7 +1,7 @@
 import ConiferDocument
 public import Foundation
 
-/// A place on the globe, by the Apple SDK's name.
+/// A latitude and a longitude, by the Apple SDK's name.
 ///
 /// Any numbers make one; where they name no place, the write or the query that holds it is refused.
 public struct GeoPoint: Sendable, Hashable, Codable {

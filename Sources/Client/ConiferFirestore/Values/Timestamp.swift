@@ -1,7 +1,7 @@
 import ConiferDocument
 public import Foundation
 
-/// A moment, to the nanosecond, by the Apple SDK's name.
+/// A point in time, to the nanosecond, by the Apple SDK's name.
 ///
 /// Any numbers make one; where they name no moment of the years 1 to 9999, the write or the query that
 /// holds it is refused. Fields are kept to the microsecond.

@@ -1,4 +1,4 @@
-/// Numbers in a row, as a field holds them for a nearest-neighbour search on the server.
+/// A vector of numbers in a field, for nearest-neighbour search on the server.
 public struct VectorValue: Sendable, Hashable, Codable {
   /// The numbers.
   public let array: [Double]

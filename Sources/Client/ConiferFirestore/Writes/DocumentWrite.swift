@@ -1,6 +1,6 @@
 import ConiferDocument
 
-/// A write that is to be made to a document, for ``DocumentReference/enqueue(_:)``.
+/// A write for ``DocumentReference/enqueue(_:)``, such as a set, an update or a deletion.
 public struct DocumentWrite {
   /// What the app gave, unchecked.
   enum Content {

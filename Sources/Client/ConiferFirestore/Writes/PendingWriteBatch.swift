@@ -1,9 +1,9 @@
 import ConiferDocument
 import ConiferStorage
 
-/// Writes made together that the server has not finally answered: one write, or a batch.
+/// A write, or a batch of writes made together, that the server has not finally answered.
 public struct PendingWriteBatch: Sendable, Identifiable {
-  /// Where they stand.
+  /// The state of a pending batch, which is queued, sent, of unknown outcome, or rejected.
   public enum State: Sendable {
     /// They wait to be sent.
     case queued
@@ -16,10 +16,10 @@ public struct PendingWriteBatch: Sendable, Identifiable {
     case rejected(FirestoreError)
   }
 
-  /// What is done to one document.
+  /// The change of one document in a pending batch, with the fields that are written.
   public struct Change: @unchecked Sendable {
     // Unchecked, as values in an `Any` are; they are constants of the client's own types.
-    /// What.
+    /// Whether a document is set, merged, updated or deleted.
     public enum Kind: Sendable, Hashable {
       /// The document is replaced.
       case set
@@ -33,7 +33,7 @@ public struct PendingWriteBatch: Sendable, Identifiable {
 
     /// The document.
     public let document: DocumentReference
-    /// What is done to it.
+    /// Whether it is set, merged, updated or deleted.
     public let kind: Kind
     /// The fields that are written, with ``FieldValue`` for instructions, as an update takes them.
     public let values: [FieldPath: Any]
@@ -41,10 +41,10 @@ public struct PendingWriteBatch: Sendable, Identifiable {
 
   /// The id, the same as the receipt gives.
   public let id: WriteReceipt.ID
-  /// What they do, in order; empty when this version cannot read what a later one wrote: that is not sent, and may be
+  /// The changes, in order; empty when this version cannot read what a later one wrote: that is not sent, and may be
   /// discarded.
   public let changes: [Change]
-  /// Where they stand.
+  /// The state of the writes.
   public let state: State
   /// How often they were sent, over all runs of the app.
   public let attempts: Int

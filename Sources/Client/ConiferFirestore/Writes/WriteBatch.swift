@@ -1,7 +1,7 @@
 import ConiferDocument
 import Synchronization
 
-/// Writes that the server makes whole or not at all.
+/// A batch of writes that the server applies whole or not at all.
 ///
 /// It may be used from any thread. What makes no sense is told when it is committed; once it is, it takes
 /// no more writes.

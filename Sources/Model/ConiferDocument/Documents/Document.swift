@@ -1,6 +1,6 @@
-/// What is known of a document.
+/// A document's path with what is known of its existence, its fields and the times of its changes.
 public struct Document: Sendable, Hashable {
-  /// Whether the document exists, and what is in it.
+  /// Whether a document exists, with its fields where they are known.
   public enum State: Sendable, Hashable {
     /// Nothing is known.
     case unseen
@@ -12,7 +12,7 @@ public struct Document: Sendable, Hashable {
     case unknown
   }
 
-  /// Which writes made here the state holds.
+  /// Whether a document's state holds local writes, and whether the server has accepted them.
   public enum Writes: Sendable, Hashable {
     /// None that the server has not sent back.
     case synced

@@ -1,4 +1,5 @@
-/// What the service accepts at most. A write beyond a limit is refused before it is queued.
+/// The service's limits on documents, writes and queries, such as 1 MiB a document. A write beyond
+/// a limit is refused before it is queued.
 public enum DocumentLimits {
   /// Bytes of a document, as the service counts them: 1 MiB.
   public static let documentSize = 1 << 20

@@ -1,4 +1,5 @@
-/// Reads what `OrderedEncoder` wrote: paths, and where each encoding ends.
+/// A decoder of what ``OrderedEncoder`` wrote, which reads paths back and finds where each encoding
+/// ends.
 public struct OrderedDecoder: Sendable {
   private let bytes: [UInt8]
   /// The offset of the next encoding.

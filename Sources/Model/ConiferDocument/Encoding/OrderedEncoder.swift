@@ -1,4 +1,4 @@
-/// The direction of a component of an index's key.
+/// Whether values are sorted ascending or descending.
 public enum Direction: Sendable, Hashable {
   /// From the least value to the greatest.
   case ascending
@@ -9,7 +9,7 @@ public enum Direction: Sendable, Hashable {
   public var reversed: Direction { self == .ascending ? .descending : .ascending }
 }
 
-/// Writes values and paths as bytes that compare, as unsigned bytes, as the values do.
+/// An encoder of values and paths into bytes that compare, as unsigned bytes, as the values do.
 ///
 /// No encoding is the beginning of another one, so that several may follow each other, each in a
 /// direction of its own. Values that `DocumentValue.compare` finds equal have the same bytes: integers

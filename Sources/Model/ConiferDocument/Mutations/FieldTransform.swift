@@ -1,6 +1,7 @@
-/// A change of a field that depends on the value it has on the server.
+/// A change of a field that depends on the value it has on the server, such as an increment or a
+/// server timestamp.
 public struct FieldTransform: Sendable, Hashable {
-  /// What becomes of the value.
+  /// The operation of a field transform, such as an increment or an array union.
   public enum Operation: Sendable, Hashable {
     /// The time when the server applies the write.
     case serverTimestamp

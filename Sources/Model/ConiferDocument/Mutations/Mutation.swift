@@ -1,6 +1,6 @@
-/// A write to one document.
+/// A write that sets, patches, deletes or verifies one document, if its precondition holds.
 public struct Mutation: Sendable, Hashable {
-  /// What is written.
+  /// The change that a mutation makes, which is a set, a patch, a deletion or nothing but a check.
   public enum Change: Sendable, Hashable {
     /// The whole document, and then transforms of its fields.
     case set(MapValue, [FieldTransform])

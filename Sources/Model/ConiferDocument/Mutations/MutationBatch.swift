@@ -1,4 +1,4 @@
-/// Writes that the server takes whole or not at all.
+/// A batch of mutations that the server applies whole or not at all.
 public struct MutationBatch: Sendable, Hashable {
   /// When the writes were made here: the estimate of all their server timestamps.
   public let written: Timestamp

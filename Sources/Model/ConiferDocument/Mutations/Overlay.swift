@@ -1,6 +1,7 @@
-/// What all batches that wait do to one document, in one step.
+/// The combined effect of all waiting batches on one document.
 public struct Overlay: Sendable, Hashable {
-  /// What is done.
+  /// Whether an overlay replaces a document's fields, patches some of them, or deletes the
+  /// document.
   public enum Effect: Sendable, Hashable {
     /// The document has these fields, whatever it had.
     case set(MapValue)

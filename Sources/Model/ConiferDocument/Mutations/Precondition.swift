@@ -1,4 +1,4 @@
-/// What must be so for a write to take place.
+/// The condition on a document that must hold for a mutation to be applied.
 public enum Precondition: Sendable, Hashable {
   /// Nothing.
   case none

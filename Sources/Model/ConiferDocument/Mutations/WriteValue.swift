@@ -1,4 +1,4 @@
-/// What an app writes into a field: a value, or an instruction to the server in a value's place.
+/// A value that an app writes into a field, or an instruction to the server in its place.
 public indirect enum WriteValue: Sendable {
   /// A value.
   case value(DocumentValue)

@@ -1,4 +1,5 @@
-/// The path of a collection: an odd number of segments, such as `rooms` or `rooms/eros/messages`.
+/// The path of a collection, which is an odd number of segments, such as `rooms` or
+/// `rooms/eros/messages`.
 ///
 /// Equality is by UTF-8 bytes; the order goes segment by segment, numeric ids first.
 public struct CollectionPath: Sendable, Hashable, Comparable, CustomStringConvertible {

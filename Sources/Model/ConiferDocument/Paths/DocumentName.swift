@@ -1,4 +1,4 @@
-/// The database that documents are in.
+/// The project id and the database id by which a database of documents is named.
 public struct DatabaseID: Sendable, CustomStringConvertible {
   /// The project's id.
   public let project: String
@@ -32,7 +32,7 @@ extension DatabaseID: Hashable {
   }
 }
 
-/// The whole name of a document: its database and its path. It is what a reference holds.
+/// The full name of a document, made of its database and its path. It is what a reference holds.
 public final class DocumentName: Sendable, CustomStringConvertible {
   /// The document's database.
   public let database: DatabaseID

@@ -1,4 +1,4 @@
-/// The path of a document: an even number of segments, such as `rooms/eros`.
+/// The path of a document, which is an even number of segments, such as `rooms/eros`.
 ///
 /// Equality is by UTF-8 bytes; the order goes segment by segment, numeric ids first.
 public struct DocumentPath: Sendable, Hashable, Comparable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-/// A set of field paths: what a write changes.
+/// A set of field paths, which says which fields a write changes.
 public struct FieldMask: Sendable, Hashable {
   /// The paths, sorted; none is there twice.
   public let paths: [FieldPath]

@@ -1,4 +1,4 @@
-/// The place of a field: names from the document down.
+/// The path of a field within a document, as names from the document down.
 ///
 /// Equality and order are by UTF-8 bytes, name by name.
 public struct FieldPath: Sendable {

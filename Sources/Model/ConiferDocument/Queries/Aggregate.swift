@@ -1,4 +1,4 @@
-/// A number that is computed of the documents that a query finds.
+/// An aggregation over a query's documents, which is their count, or the sum or average of a field.
 public enum Aggregate: Sendable, Hashable {
   /// How many there are.
   case count

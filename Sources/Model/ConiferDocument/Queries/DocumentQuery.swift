@@ -1,4 +1,5 @@
-/// What an app asks of documents: where they are, conditions, an order, a range of it, and a limit.
+/// A query of the documents of a collection or a collection group, with conditions, an order, a
+/// range and a limit.
 ///
 /// A query is built by methods that each return another one and throw where the service would refuse
 /// it:
@@ -8,7 +9,7 @@
 ///   .filtered(.field(size, .greaterThan, 3)).ordered(by: size, .descending).limited(to: 10)
 /// ```
 public struct DocumentQuery: Sendable, Hashable {
-  /// Where documents are looked for.
+  /// The collection, collection group or single document that a query looks at.
   public enum Source: Sendable, Hashable {
     /// The documents of a collection, without those below them.
     case collection(CollectionPath)
@@ -18,7 +19,7 @@ public struct DocumentQuery: Sendable, Hashable {
     case document(DocumentPath)
   }
 
-  /// A field to sort by.
+  /// A field that a query sorts by, with the direction.
   public struct Order: Sendable, Hashable {
     /// The field; `__name__` for the document itself.
     public let field: FieldPath
@@ -32,7 +33,7 @@ public struct DocumentQuery: Sendable, Hashable {
     }
   }
 
-  /// One end of a range: a value for each of the first orders.
+  /// One end of a query's range, given as a value for each of the first orders.
   public struct Cursor: Sendable, Hashable {
     /// The values; a reference where the order is by `__name__`.
     public let values: [DocumentValue]
@@ -40,7 +41,7 @@ public struct DocumentQuery: Sendable, Hashable {
     public let isInclusive: Bool
   }
 
-  /// The end of the range that a limit keeps.
+  /// Whether a limit keeps the first or the last documents of the range.
   public enum Side: Sendable, Hashable {
     /// The first documents in the query's order.
     case first
@@ -48,7 +49,8 @@ public struct DocumentQuery: Sendable, Hashable {
     case last
   }
 
-  /// How many documents are kept at most, and from which end.
+  /// The maximum number of documents in a query's result, and whether the first or the last ones
+  /// are kept.
   public struct Limit: Sendable, Hashable {
     /// The number of documents, one at least.
     public let count: Int

@@ -1,4 +1,4 @@
-/// The normal form of a query: what a server is asked, and what is stored of it.
+/// The normal form of a query, in which it is sent to the server and stored.
 ///
 /// All orders are written out, conditions are in their normal form, and a limit keeps the first
 /// documents: one to the last documents is asked for in the reversed order. So a query for the last

@@ -1,6 +1,6 @@
-/// A condition on one field.
+/// A condition that compares one field with a value.
 public struct FieldFilter: Sendable, Hashable {
-  /// How the field is compared.
+  /// The operator of a field filter, such as `==`, `in` or `array-contains`.
   public enum Operator: String, Sendable, Hashable, CaseIterable {
     /// The same place in the order.
     case equal = "=="

@@ -1,4 +1,4 @@
-/// Conditions on fields, joined by and/or as deep as one likes.
+/// A condition on one field, or several conditions joined by `and` and `or` to any depth.
 public indirect enum Filter: Sendable, Hashable {
   /// A condition on one field.
   case field(FieldFilter)

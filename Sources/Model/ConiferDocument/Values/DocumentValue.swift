@@ -1,4 +1,4 @@
-/// The value of a field.
+/// The value of a field, such as a number, a string, an array, a map or a reference.
 ///
 /// `==` is strict: the integer 1 and the double 1.0 differ, and so do 0.0 and -0.0. The order
 /// (`compare`) is the service's and takes both kinds of number as one.

@@ -1,4 +1,4 @@
-/// A place on the globe.
+/// A latitude and a longitude in degrees.
 ///
 /// Two places are equal when their bits are; minus zero and zero are in one place of the order.
 public struct GeoPoint: Sendable {

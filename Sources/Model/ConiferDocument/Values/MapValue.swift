@@ -1,8 +1,8 @@
-/// Names with values, sorted by the UTF-8 bytes of the names.
+/// A map of names to values, sorted by the UTF-8 bytes of the names.
 ///
 /// The fields of a document are such a map, and so is a map within a field.
 public struct MapValue: Sendable {
-  /// A name and its value.
+  /// One entry of a map, which is a name and its value.
   public struct Field: Sendable, Hashable {
     /// The field's name.
     public let name: String

@@ -1,4 +1,4 @@
-/// An integer of 64 bits or a double: the two kinds of number that a field may hold.
+/// A number that a field may hold, either an integer of 64 bits or a double.
 ///
 /// Both are in one order, by their exact values; they are equal only when their kinds are, too.
 public enum Number: Sendable {

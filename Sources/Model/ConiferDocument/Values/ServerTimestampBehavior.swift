@@ -1,4 +1,4 @@
-/// What a reader sees in place of a server timestamp that the server has yet to say.
+/// The value that a reader gets for a server timestamp that the server has not resolved yet.
 public enum ServerTimestampBehavior: Sendable, Hashable {
   /// Null.
   case none

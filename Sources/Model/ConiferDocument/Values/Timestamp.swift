@@ -1,4 +1,4 @@
-/// A moment from the year 1 to the end of the year 9999, to the nanosecond.
+/// A point in time from the year 1 to the end of the year 9999, to the nanosecond.
 ///
 /// Values of fields are kept to the microsecond, as the service keeps them; see `microseconds`.
 public struct Timestamp: Sendable, Hashable, Comparable {

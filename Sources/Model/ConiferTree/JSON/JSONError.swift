@@ -3,7 +3,7 @@
 /// The message names the remedy. A line ends at a line feed; a column counts UTF-8 bytes, not
 /// characters, so that both editors and programs can seek to it.
 public struct JSONError: Error, Sendable, CustomStringConvertible {
-  /// The kind of an error; kinds may be added, so a `switch` over them needs a default.
+  /// The kind of an error in JSON; kinds may be added, so a `switch` over them needs a default.
   public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The stable name of the kind, fit for logs and tests.
     public let rawValue: String

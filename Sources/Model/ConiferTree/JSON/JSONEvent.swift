@@ -1,4 +1,4 @@
-/// One step through a JSON text.
+/// A token that a ``JSONReader`` reads, such as the begin of an object, a key or a number.
 ///
 /// Numbers keep what the text says: an integer without fraction and exponent that fits 64 bits
 /// stays an integer; everything else, `-0` and larger integers among it, is a double.

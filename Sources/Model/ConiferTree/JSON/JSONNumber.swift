@@ -4,6 +4,8 @@ enum JSONNumber {
   enum Parsed {
     case integer(Int64)
     case double(Double)
+    /// A whole number that no 64 bits hold, as the nearest double.
+    case largeInteger(Double)
     /// The grammar breaks at this index.
     case invalid(at: Int)
     /// The nearest double is infinite.
@@ -52,7 +54,8 @@ enum JSONNumber {
         return .integer(negative ? -Int64(mantissa) : Int64(mantissa))
       }
       if exact, negative, mantissa == Int64.min.magnitude { return .integer(.min) }
-      return standard(text)
+      guard case .double(let nearest) = standard(text) else { return .outOfRange }
+      return .largeInteger(nearest)
     }
 
     var power = 0

@@ -34,10 +34,14 @@ extension JSONReader {
     return try event(of: scratch.withUnsafeBufferPointer { JSONNumber.parse($0) })
   }
 
-  private func event(of number: JSONNumber.Parsed) throws(JSONError) -> JSONEvent {
+  private mutating func event(of number: JSONNumber.Parsed) throws(JSONError) -> JSONEvent {
+    isLargeInteger = false
     switch number {
     case .integer(let value): return .integer(value)
     case .double(let value): return .double(value)
+    case .largeInteger(let value):
+      isLargeInteger = true
+      return .double(value)
     case .invalid(let index):
       throw error(
         .invalidNumber, at: offset + index,

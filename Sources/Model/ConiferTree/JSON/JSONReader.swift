@@ -10,7 +10,7 @@
 /// while let event = try reader.next() { print(event) }
 /// ```
 public struct JSONReader {
-  /// The limits of reading a text.
+  /// The limits of a ``JSONReader`` on nesting and on the length of strings and numbers.
   public struct Limits: Sendable, Hashable {
     /// How many arrays and objects may be open at once.
     public var depth: Int
@@ -63,6 +63,8 @@ public struct JSONReader {
   public internal(set) var line = 1
   /// The offset in bytes of the last event's first byte.
   public internal(set) var offset = 0
+  /// Whether the last number was written as an integer that no 64 bits hold, and so was given as a double.
+  package internal(set) var isLargeInteger = false
   /// The column in UTF-8 bytes of the last event's first byte, counted from 1.
   public var column: Int { offset - lineStart + 1 }
   /// How many arrays and objects are open.

@@ -1,4 +1,4 @@
-/// Writes JSON, compact or indented, into memory or in pieces into a sink.
+/// A writer of JSON, compact or indented, into memory or in pieces into a sink.
 ///
 /// The caller's calls must nest as the text does: the writer places commas, colons and indents, but
 /// does not check that each container is closed and each key has a value. When the sink fails,

@@ -1,5 +1,5 @@
 extension Node {
-  /// How a node is written as JSON.
+  /// Whether JSON has the plain form that apps read, or the lossless form with priorities.
   public enum JSONForm: Hashable, Sendable {
     /// The form that apps read: without priorities, and a map as an array when its keys are whole
     /// numbers and more than half of the indices up to the last one exist, as in the Realtime

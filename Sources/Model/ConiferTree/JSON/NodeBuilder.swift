@@ -1,4 +1,4 @@
-/// Builds a node from the events of a JSON text, as the Realtime Database reads JSON.
+/// A builder that makes a node from the events of a JSON text, by the Realtime Database's rules.
 ///
 /// - An object becomes an interior node, an array one with the keys "0", "1" and so on; `null` and
 ///   what is empty is dropped. Of keys that repeat, the last one counts.
@@ -17,7 +17,8 @@
 /// try importPieces(builder.drain())
 /// ```
 public struct NodeBuilder {
-  /// A write of a node to a path: what was there before is replaced.
+  /// A finished part of a node that is built, to be written to a path: what was there before is
+  /// replaced.
   public typealias Piece = (path: Path, node: Node)
 
   let root: Path

@@ -1,4 +1,4 @@
-/// One segment of a path: the name of a child.
+/// One segment of a path, which is the name of a child.
 ///
 /// Two keys are equal when their UTF-8 bytes are; their order is the Realtime Database's.
 public struct Key: Sendable {

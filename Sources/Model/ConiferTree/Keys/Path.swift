@@ -1,4 +1,4 @@
-/// A place in the tree: keys from the root down.
+/// A location in the tree, given as keys from the root down.
 ///
 /// A path may end in `.priority`, which names the priority of the node above it.
 public struct Path: Hashable, Sendable {

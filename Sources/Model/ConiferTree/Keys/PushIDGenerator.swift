@@ -1,4 +1,4 @@
-/// A maker of keys that sort by the time they were made.
+/// A generator of keys that sort by the time at which they were made.
 ///
 /// A push id has twenty characters: eight for the time, twelve random. Within one millisecond the
 /// random part counts up, as in the Realtime Database's push ids; it also counts up while a clock

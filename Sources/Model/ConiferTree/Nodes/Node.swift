@@ -11,7 +11,7 @@ public struct Node: Sendable {
     case interior(Interior)
   }
 
-  /// A child with its key.
+  /// A child of a node with its key.
   public typealias Child = (key: Key, node: Node)
 
   let form: Form

@@ -1,4 +1,4 @@
-/// One replaced node of a write that may replace several.
+/// A path and the node that replaces what is there, as one part of a write.
 public struct NodeChange: Hashable, Sendable {
   /// The place; the write says what the path is relative to. A last segment `.priority` sets only
   /// the priority.

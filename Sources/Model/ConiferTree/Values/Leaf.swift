@@ -1,4 +1,4 @@
-/// A value without children.
+/// A string, a number, a boolean or a server value, which has no children.
 ///
 /// Equality, hashing and order take numbers as doubles (5 equals 5.0) and strings by code units;
 /// the order is the Realtime Database's value order.

@@ -1,4 +1,5 @@
-/// A placeholder that the server replaces when it receives the write.
+/// A placeholder that the server replaces when it receives the write, such as a timestamp or an
+/// increment.
 public enum ServerValue: Hashable, Sendable {
   /// The server's time in milliseconds since 1970: `{".sv":"timestamp"}`.
   case timestamp

@@ -1,6 +1,6 @@
 public import ConiferDocument
 
-/// What a user of a server of documents asks for.
+/// A read, query or write of a user, for which the server asks its ``DocumentAccess``.
 public enum DocumentRequest: Sendable, Hashable {
   /// Reads one document, or listens to it: its fields as they are now, nil when it is missing.
   case get(DocumentPath, MapValue?)
@@ -10,7 +10,8 @@ public enum DocumentRequest: Sendable, Hashable {
   case write(DocumentPath, before: MapValue?, after: MapValue?)
 }
 
-/// Who a token stands for, and who may do what: two closures, which may be called on any thread.
+/// The access rules of a server of documents, given as two closures: who a token stands for, and
+/// who may do what. They may be called on any thread.
 ///
 /// They return quickly and wait for nobody: nothing else is done in the database meanwhile.
 public struct DocumentAccess: Sendable {

@@ -1,6 +1,6 @@
 public import ConiferDocument
 
-/// Who asks a server of documents, as a token says.
+/// The user that a token stands for, with the token's claims and expiry.
 public struct DocumentUser: Sendable, Hashable {
   /// The user's id.
   public var id: String

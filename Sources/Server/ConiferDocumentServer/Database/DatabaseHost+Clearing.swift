@@ -39,7 +39,7 @@ extension DatabaseHost {
       await make([
         PendingCommit(
           writes: paths.map { Mutation($0, .delete) },
-          committer: .caller(.server) { result in
+          committer: .caller(.server, nil) { result in
             if case .failure(let error) = result { refusal.withLock { $0 = error } }
           })
       ])

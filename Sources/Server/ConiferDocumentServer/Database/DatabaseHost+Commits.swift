@@ -111,18 +111,18 @@ extension DatabaseHost {
 
   private func caller(of commit: PendingCommit) -> Caller? {
     switch commit.committer {
-    case .caller(let caller, _), .transaction(_, let caller, _): caller
+    case .caller(let caller, _, _), .transaction(_, let caller, _, _): caller
     case .stream(let id, _): writing[id]?.caller
     }
   }
 
   private func answer(_ answer: Answer) {
     switch answer {
-    case .made(.caller(_, let told), let result, _),
-      .made(.transaction(_, _, let told), let result, _):
+    case .made(.caller(_, _, let told), let result, _),
+      .made(.transaction(_, _, _, let told), let result, _):
       told(.success(result))
-    case .refused(.caller(_, let told), let error),
-      .refused(.transaction(_, _, let told), let error):
+    case .refused(.caller(_, _, let told), let error),
+      .refused(.transaction(_, _, _, let told), let error):
       told(.failure(error))
     case .made(.stream(let id, _), let result, let number):
       guard let stream = writing[id], let name = stream.name else { return }
@@ -142,7 +142,7 @@ extension PendingCommit {
 
   /// What must not have changed.
   fileprivate var reads: TransactionReads {
-    guard case .transaction(let reads, _, _) = committer else { return TransactionReads() }
+    guard case .transaction(let reads, _, _, _) = committer else { return TransactionReads() }
     return reads
   }
 }

@@ -111,9 +111,12 @@ extension DatabaseHost {
 
   /// Makes writes whole or not at all; returns once they are stored.
   ///
-  /// - Parameter reads: what must be as it was read; nil for writes without a transaction.
+  /// - Parameters:
+  ///   - connection: the client's; nil for the server itself.
+  ///   - reads: what must be as it was read; nil for writes without a transaction.
   nonisolated func commit(
-    _ writes: [Mutation], _ credentials: Credentials, reads: TransactionReads? = nil
+    _ writes: [Mutation], _ credentials: Credentials, from connection: ConnectionID? = nil,
+    reads: TransactionReads? = nil
   ) async throws(StatusError) -> CommitResult {
     let caller = try await caller(credentials)
     let result = await withCheckedContinuation {
@@ -121,7 +124,11 @@ extension DatabaseHost {
       let told: @Sendable (Result<CommitResult, StatusError>) -> Void = {
         continuation.resume(returning: $0)
       }
-      post(.commit(writes, reads.map { .transaction($0, caller, told) } ?? .caller(caller, told)))
+      post(
+        .commit(
+          writes,
+          reads.map { .transaction($0, caller, connection, told) }
+            ?? .caller(caller, connection, told)))
     }
     return try result.get()
   }

@@ -14,7 +14,7 @@ actor DatabaseHost {
   nonisolated let database: DatabaseID
   nonisolated let configuration: DocumentServerConfiguration
   nonisolated private let inbox = Mutex(RequestInbox())
-  nonisolated private let lastStream = Mutex<UInt64>(0)
+  nonisolated private let lastNumber = Mutex<UInt64>(0)
   private let backend: any DocumentBackend
   var access: DocumentAccess
   /// Why nothing more is done; nil while the server runs.
@@ -48,21 +48,27 @@ actor DatabaseHost {
   }
 
   /// A number for a stream.
-  nonisolated func newStream() -> StreamID {
-    lastStream.withLock { last in
+  nonisolated func newStream() -> StreamID { StreamID(rawValue: newNumber()) }
+
+  /// A number for a client's connection.
+  nonisolated func newConnection() -> ConnectionID { ConnectionID(rawValue: newNumber()) }
+
+  nonisolated private func newNumber() -> UInt64 {
+    lastNumber.withLock { last in
       last += 1
-      return StreamID(rawValue: last)
+      return last
     }
   }
 
   /// Asks for something; it is done after all that was asked for before.
   nonisolated func post(_ request: DatabaseRequest) {
-    switch inbox.withLock({ $0.add(request) }) {
+    let entry = RequestInbox.Entry(request)
+    switch inbox.withLock({ $0.add(entry) }) {
     case .begins: Task { await serve() }
     case .waits: break
     case .refused:
       switch request {
-      case .commit(_, .caller(_, let told)), .commit(_, .transaction(_, _, let told)):
+      case .commit(_, .caller(_, _, let told)), .commit(_, .transaction(_, _, _, let told)):
         told(.failure(RequestInbox.busy))
       default: break
       }

@@ -8,6 +8,14 @@ struct StreamID: Hashable, Comparable, Sendable {
   static func < (a: StreamID, b: StreamID) -> Bool { a.rawValue < b.rawValue }
 }
 
+/// The number of a client's connection to a database; never given twice by a process.
+struct ConnectionID: Hashable, Sendable {
+  let rawValue: UInt64
+
+  /// All clients of fronts, whose requests come without a connection to the database: their calls are counted together.
+  static let fronts = ConnectionID(rawValue: 0)
+}
+
 /// What a database is asked for; one after the other.
 enum DatabaseRequest: Sendable {
   /// What happens to a stream of listens.
@@ -28,10 +36,12 @@ enum DatabaseRequest: Sendable {
 
   /// Whose writes they are, and who is answered.
   enum Committer: Sendable {
-    case caller(Caller, @Sendable (Result<CommitResult, StatusError>) -> Void)
+    /// The connection is nil for the server itself.
+    case caller(Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void)
     /// A transaction's: they are made only while nothing of what it read has changed.
     case transaction(
-      TransactionReads, Caller, @Sendable (Result<CommitResult, StatusError>) -> Void)
+      TransactionReads, Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void
+    )
     case stream(StreamID, token: [UInt8])
   }
 

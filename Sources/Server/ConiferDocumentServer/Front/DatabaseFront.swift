@@ -133,7 +133,8 @@ package struct DatabaseFront: Sendable {
     }
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { [reads] host throws(StatusError) in
-      try await host.commit(writes, credentials, reads: reads)
+      try await host.commit(
+        writes, credentials, from: .fronts, reads: reads)
     }
   }
 
@@ -154,7 +155,7 @@ package struct DatabaseFront: Sendable {
         for (place, write) in writes.enumerated() {
           group.addTask {
             do throws(StatusError) {
-              let result = try await host.commit([write], credentials)
+              let result = try await host.commit([write], credentials, from: .fronts)
               return (place, .success(result.results.first ?? WriteResult(updateTime: nil)))
             } catch { return (place, .failure(error)) }
           }

@@ -3,13 +3,13 @@ import ConiferKeyValue
 public import ConiferWire
 import Synchronization
 
-/// The way of one client to a server in the same process, with faults that tests ask for.
+/// A connection of one client to a server in the same process, with faults that tests ask for.
 ///
 /// The messages of one direction of a stream stay in order; streams may overtake each other, as on a network. Give
 /// each client a link of its own, so that faults affect only that client. The faults are in `DocumentLink+Faults.swift`;
 /// they apply from the next delivery on.
 public final class DocumentLink: Sendable {
-  /// What delivers messages.
+  /// Whether a link's messages are delivered in real time or by the steps of a ``DocumentPump``.
   public enum Delivery: Sendable {
     /// A serial queue for each stream, in real time.
     case queues
@@ -17,7 +17,7 @@ public final class DocumentLink: Sendable {
     case pump(DocumentPump)
   }
 
-  /// Which way a message goes.
+  /// The direction of a message, to the server or to the client.
   public enum Direction: Hashable, Sendable, CaseIterable {
     /// From the client to the server.
     case toServer
@@ -34,6 +34,7 @@ public final class DocumentLink: Sendable {
   /// The database that it leads to.
   public let database: DatabaseID
   let host: DatabaseHost
+  let connection: ConnectionID
   let delivery: Delivery
   private let state: Mutex<State>
 
@@ -51,6 +52,7 @@ public final class DocumentLink: Sendable {
     self.database = database
     self.delivery = delivery
     host = server.host(database)
+    connection = host.newConnection()
     state = Mutex(State(script: LinkScript(random: SplitMix64(seed: seed))))
   }
 

@@ -2,8 +2,9 @@ import ConiferKeyValue
 import ConiferStorage
 import Synchronization
 
-/// Delivers the messages of some links one at a time, when `step` is called, by a time of its own that jumps from one
-/// delivery to the next. A seed decides the order of what is due at one time.
+/// A scheduler for tests, which delivers the messages of some links one at a time, when `step` is
+/// called, by a time of its own that jumps from one delivery to the next. A seed decides the order
+/// of what is due at one time.
 ///
 /// All deliveries happen on the thread that calls `step`.
 public final class DocumentPump: Sendable {

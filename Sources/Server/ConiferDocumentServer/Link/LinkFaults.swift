@@ -1,6 +1,6 @@
 import ConiferKeyValue
 
-/// What goes wrong by chance on a link, as its seed decides.
+/// The probabilities of a link's random faults, such as broken streams and lost answers.
 public struct LinkFaults: Sendable, Hashable {
   /// The probability that an attempt to open a stream, or a request without one, fails.
   public var refusedOpens = 0.0
@@ -22,7 +22,7 @@ public struct LinkFaults: Sendable, Hashable {
   }
 }
 
-/// How many messages a link has delivered.
+/// The numbers of messages of each kind that a link has delivered.
 public struct LinkCounts: Sendable, Hashable {
   /// Streams that reached the server.
   public var streams = 0

@@ -62,8 +62,8 @@ struct LinkService: DocumentService {
   }
 
   func commit(_ writes: [Mutation], token: String?) async throws(StatusError) -> CommitResult {
-    try await request(isCommit: true) { host throws(StatusError) in
-      try await host.commit(writes, .token(token))
+    try await request(isCommit: true) { [link] host throws(StatusError) in
+      try await host.commit(writes, .token(token), from: link.connection)
     }
   }
 

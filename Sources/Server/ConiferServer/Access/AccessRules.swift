@@ -1,7 +1,7 @@
 public import ConiferQuery
 public import ConiferTree
 
-/// Decides who may read and write what.
+/// The rules that decide who may read and write what.
 ///
 /// The server asks for each listen, get and write, and again for the listens of a session when its
 /// token changed. It does not ask for administrators.
@@ -50,7 +50,7 @@ extension AccessRules {
   }
 }
 
-/// Who asks, when, and over which data.
+/// The token, the data and the time for which rules decide on a request.
 public struct AccessContext: Sendable {
   /// What the client's token says; nil for a client without one.
   public var auth: VerifiedToken?
@@ -67,7 +67,7 @@ public struct AccessContext: Sendable {
   }
 }
 
-/// Rules that allow everybody everything.
+/// Access rules that allow everybody everything.
 public struct OpenRules: AccessRules {
   /// Rules that allow everything.
   public init() {}
@@ -79,7 +79,7 @@ public struct OpenRules: AccessRules {
   public func allowsWrite(_ path: Path, after: Node, _ context: AccessContext) -> Bool { true }
 }
 
-/// Rules as two closures.
+/// Access rules given as two closures, one for reads and one for writes.
 public struct ClosureRules: AccessRules {
   private let read: @Sendable (QueryTarget, AccessContext) -> Bool
   private let write: @Sendable (Path, Node, AccessContext) -> Bool

@@ -1,6 +1,6 @@
 public import ConiferWire
 
-/// Verifies tokens for the server.
+/// A verifier of the tokens that clients show a server.
 public protocol Authenticator: Sendable {
   /// Checks a token; returns quickly, and never logs it.
   ///
@@ -11,7 +11,7 @@ public protocol Authenticator: Sendable {
   func verify(_ credential: Credential, now: Int64) throws(TokenRefusal) -> VerifiedToken
 }
 
-/// Why a token is not accepted.
+/// The error with which an authenticator refuses a token, with the status that the client gets.
 public struct TokenRefusal: Error, Hashable, Sendable {
   /// The status that the client gets: `expiredToken`, `invalidToken`, or another one.
   public var status: Response.Status
@@ -30,8 +30,9 @@ public struct TokenRefusal: Error, Hashable, Sendable {
   public static let expired = TokenRefusal(.expiredToken, "The token has expired.")
 }
 
-/// Accepts every token as its user's id, without expiry, and `owner` as the administrator: for
-/// tests and for servers that nobody else can reach, as the Realtime Database's emulator does.
+/// An authenticator that accepts every token as its user's id, without expiry, and `owner` as the
+/// administrator: for tests and for servers that nobody else can reach, as the Realtime Database's
+/// emulator does.
 public struct OpenAuthenticator: Authenticator {
   /// An authenticator that accepts every token.
   public init() {}

@@ -1,6 +1,6 @@
 public import ConiferTree
 
-/// The content of a verified token.
+/// The user id, claims and expiry of a verified token.
 public struct VerifiedToken: Hashable, Sendable {
   /// The user's id: `auth.uid` of rules.
   public var uid: String

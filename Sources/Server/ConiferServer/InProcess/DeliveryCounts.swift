@@ -1,7 +1,7 @@
 import ConiferTree
 import ConiferWire
 
-/// How many messages of each kind were delivered.
+/// The numbers of messages of each kind that an in-process transport has delivered.
 public struct DeliveryCounts: Hashable, Sendable {
   /// Connections that opened.
   public var connections = 0

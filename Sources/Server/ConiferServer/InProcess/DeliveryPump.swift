@@ -1,9 +1,9 @@
 import ConiferKeyValue
 import Synchronization
 
-/// Delivers the messages of some transports one at a time, when `step` is called, in an order that
-/// a seed determines. The messages of one direction of a connection stay in order; others may
-/// overtake each other.
+/// A scheduler for tests, which delivers the messages of some transports one at a time, when `step`
+/// is called, in an order that a seed determines. The messages of one direction of a connection
+/// stay in order; others may overtake each other.
 ///
 /// All deliveries happen on the thread that calls `step`, so that a test whose clients have no
 /// threads either runs the same each time.

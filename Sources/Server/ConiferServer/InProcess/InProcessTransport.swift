@@ -13,12 +13,12 @@ extension Server {
   }
 }
 
-/// Connects clients to a server in the same process, with faults that tests can script.
+/// A transport between clients and a server in the same process, with faults that tests can script.
 ///
 /// Messages are delivered in order, asynchronously, and never on the sender's stack. The faults are
 /// in `InProcessTransport+Faults.swift`; they apply from the next delivery on.
 public final class InProcessTransport: Transport {
-  /// What delivers messages.
+  /// Whether messages are delivered by queues or by the steps of a ``DeliveryPump``.
   public enum Delivery: Sendable {
     /// A serial queue for each connection.
     case queues
@@ -26,7 +26,7 @@ public final class InProcessTransport: Transport {
     case manual(DeliveryPump)
   }
 
-  /// Which way a message goes.
+  /// The direction of a message, to the server or to the client.
   public enum Direction: Hashable, Sendable, CaseIterable {
     /// From the client to the server.
     case toServer
@@ -34,7 +34,7 @@ public final class InProcessTransport: Transport {
     case toClient
   }
 
-  /// A message that was delivered.
+  /// A message that was delivered to the server or to the client.
   public enum Delivered: Sendable {
     /// The server has it.
     case toServer(ClientMessage)

@@ -1,6 +1,6 @@
 /// The position of a rule in a rules file.
 public struct RulePlace: Hashable, Sendable {
-  /// The kind of a rule.
+  /// Whether a rule is for reading, for writing, or for the validation of data.
   public enum Kind: String, Hashable, Sendable {
     /// Grants reading.
     case read = ".read"

@@ -1,4 +1,4 @@
-/// Why a rules file is refused, and where in the file.
+/// The error with which a rules file is refused, with the line and column of its cause.
 public struct RulesError: Error, Hashable, Sendable {
   /// The line, counted from 1.
   public let line: Int

@@ -1,5 +1,5 @@
-/// Limits on the work of rules, in steps. A step is one evaluated part of an expression, one key of
-/// a path, 64 bytes of a string that are read, or 16 states of a regular expression.
+/// The maximum work of evaluating rules, in steps. A step is one evaluated part of an expression,
+/// one key of a path, 64 bytes of a string that are read, or 16 states of a regular expression.
 public struct RulesLimits: Hashable, Sendable {
   /// The maximum number of steps of one rule at one place.
   public var evaluation: Int

@@ -1,4 +1,4 @@
-/// Answers `GET /.health` while the server runs: for scripts that wait for it.
+/// A responder that answers `GET /.health` while the server runs: for scripts that wait for it.
 public struct HealthResponder: HTTPResponder {
   /// A responder; put it first in the list.
   public init() {}

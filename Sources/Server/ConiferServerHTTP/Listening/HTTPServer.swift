@@ -6,8 +6,8 @@
   public import ServiceLifecycle
   import Synchronization
 
-  /// A server's sockets: one port for WebSockets of the Realtime Database's protocol, at `/.ws`,
-  /// and for HTTP requests that responders answer.
+  /// An HTTP and WebSocket server on one port: WebSockets of the Realtime Database's protocol at
+  /// `/.ws`, and HTTP requests that responders answer.
   ///
   /// ``HTTPServerLimits`` bounds the memory for clients, and ``HTTPServerTimeouts`` every wait. A
   /// session ends with its socket, and its onDisconnect operations run then.
@@ -169,7 +169,7 @@
     }
   }
 
-  /// Why a server does not listen.
+  /// The error of a server that cannot listen, with the remedy.
   public struct HTTPServerError: Error, CustomStringConvertible {
     /// The cause and the remedy.
     public let message: String

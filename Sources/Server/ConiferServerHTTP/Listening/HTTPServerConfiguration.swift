@@ -1,7 +1,7 @@
 #if Network
   public import Logging
 
-  /// The address, limits and timeouts of a server.
+  /// The address, limits and timeouts of an ``HTTPServer``.
   public struct HTTPServerConfiguration: Sendable {
     /// The address or name to listen at. `localhost` means both loopback addresses; any host that
     /// is not a loopback address lets other machines connect.
@@ -47,7 +47,8 @@
     package var isLoopback: Bool { HostName(configured: host)?.isLoopback == true }
   }
 
-  /// A server's limits. Sizes are in bytes.
+  /// The limits of an ``HTTPServer`` on connections, requests, messages and memory. Sizes are in
+  /// bytes.
   public struct HTTPServerLimits: Hashable, Sendable {
     /// Open connections; another one is answered 503.
     public var connections = 10_000
@@ -79,7 +80,7 @@
     public init() {}
   }
 
-  /// A server's timeouts.
+  /// The timeouts of an ``HTTPServer`` for requests, silent clients, and its own stop.
   public struct HTTPServerTimeouts: Hashable, Sendable {
     /// For the next part of a request, or the first one.
     public var idle: Duration = .seconds(60)

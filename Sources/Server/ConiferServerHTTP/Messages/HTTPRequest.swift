@@ -1,4 +1,4 @@
-/// A request as a responder sees it, with its complete body.
+/// An HTTP request as a responder sees it, with its complete body.
 public struct HTTPRequest: Sendable {
   /// `GET`, `PUT`, `PATCH`, `POST` or `DELETE`, in capital letters. The connection itself answers
   /// `OPTIONS`, and turns `HEAD` into `GET`.

@@ -1,6 +1,6 @@
-/// The answer to a request.
+/// The answer to an HTTP request, with its status, headers and body.
 public struct HTTPResponse: Sendable {
-  /// The body of an answer.
+  /// The body of an HTTP answer, as bytes or as a stream.
   public enum Body: Sendable {
     /// All bytes.
     case bytes([UInt8])
@@ -38,7 +38,7 @@ public struct HTTPResponse: Sendable {
   }
 }
 
-/// Answers requests, without sockets.
+/// A handler that answers some HTTP requests and leaves others to the next one.
 public protocol HTTPResponder: Sendable {
   /// Whether its answers are of the database that a request names (`HTTPRequest.namespace`), which is prepared first:
   /// true unless told. Responders without it are asked before the others.

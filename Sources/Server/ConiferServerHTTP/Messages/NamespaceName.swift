@@ -1,4 +1,4 @@
-/// The database that a request names, by its query or its host.
+/// The name of the database that a request is for, found in its query or its host.
 ///
 /// A name is 1 to 100 ASCII letters, digits, `-` and `_`, so that it can never become a path. Upper
 /// and lower case are equal.

@@ -2,8 +2,8 @@ import ConiferQuery
 public import ConiferServer
 import ConiferTree
 
-/// The page at `/` that shows a server's databases to developers and edits them, with its endpoints
-/// below `/.conifer/`.
+/// A responder with the page at `/` that shows a server's databases to developers and edits them,
+/// and with its endpoints below `/.conifer/`.
 ///
 /// The page writes by REST as the administrator, so a REST responder must follow in the list. Its
 /// own endpoints only read, and refuse other websites of the same browser.

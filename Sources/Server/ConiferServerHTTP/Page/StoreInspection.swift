@@ -5,8 +5,8 @@ public import ConiferStorage
 import ConiferTree
 import ConiferWire
 
-/// The page at `/` that shows a client's store to developers: the cached tree, tracked queries,
-/// pins, the queue, dead letters and bytes. It changes nothing.
+/// A responder with the page at `/` that shows a client's store to developers: the cached tree,
+/// tracked queries, pins, the queue, dead letters and bytes. It changes nothing.
 public struct StoreInspection: HTTPResponder {
   private let routes: PageRoutes
 

@@ -1,6 +1,7 @@
-/// The settings of a REST responder.
+/// The settings of a ``RESTResponder``, such as its limits and how it verifies tokens.
 public struct RESTConfiguration: Sendable {
-  /// How the token of an `Authorization: Bearer` header or `access_token` is verified.
+  /// How a bearer token is verified, from the header `Authorization` or the parameter
+  /// `access_token`.
   public enum Bearers: Sendable {
     /// Any token is the administrator's: for servers that nobody else can reach, as the Realtime
     /// Database's emulator does.

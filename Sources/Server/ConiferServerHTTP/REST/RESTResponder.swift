@@ -4,8 +4,8 @@ import ConiferTree
 import ConiferWire
 import Synchronization
 
-/// Answers requests as the Realtime Database's REST API does: data, queries, conditional writes,
-/// event streams, and the rules.
+/// A responder for the Realtime Database's REST API: data, queries, conditional writes, event
+/// streams, and the rules.
 public final class RESTResponder: HTTPResponder {
   let server: Server
   let configuration: RESTConfiguration

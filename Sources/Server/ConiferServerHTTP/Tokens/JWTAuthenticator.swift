@@ -5,8 +5,8 @@
   import Foundation
   import JWTKit
 
-  /// Accepts JSON Web Tokens (RFC 7519) that are signed with HS256 or RS256 and have the expected
-  /// claims; `emulator()` accepts all.
+  /// An authenticator that accepts JSON Web Tokens (RFC 7519) that are signed with HS256 or RS256
+  /// and have the expected claims; `emulator()` accepts all.
   ///
   /// The user's `uid` is the claim `sub`, `user_id` or `uid`; `auth.token` of rules is all claims.
   /// `exp`, `iat` and `nbf` are checked, in seconds since 1970 by the server's clock; one that is
@@ -178,7 +178,7 @@
     }
   }
 
-  /// Why a key cannot be used; the message does not contain the key.
+  /// The error of a key that cannot be used; its message does not contain the key.
   public struct JWTKeyError: Error, CustomStringConvertible {
     /// What is wrong.
     public let message: String

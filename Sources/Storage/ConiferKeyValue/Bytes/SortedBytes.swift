@@ -16,7 +16,7 @@
 /// modules, so each access to an entry would look its type up at run time.
 @_spi(Stores)
 public struct SortedBytes<Value> {
-  /// A key with its value.
+  /// A key of the map with its value.
   public struct Entry {
     /// The key.
     public let key: Bytes
@@ -36,7 +36,7 @@ public struct SortedBytes<Value> {
     }
   }
 
-  /// A place in the map; any change of the map makes it void.
+  /// A position in the map, which any change of the map makes invalid.
   public struct Position: Equatable, Sendable {
     @usableFromInline let chunk: Int
     @usableFromInline let index: Int

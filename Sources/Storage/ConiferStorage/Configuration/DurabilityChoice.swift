@@ -1,6 +1,7 @@
 public import ConiferKeyValue
 
-/// How durable commits are that name no durability.
+/// The durability of commits that name none, either a fixed one or the strongest that the store can
+/// do.
 public enum DurabilityChoice: Hashable, Sendable, CustomStringConvertible {
   /// As durable as the store can make them: `.power` for those on disk, where their engine can; `.relaxed` in memory.
   case strongest

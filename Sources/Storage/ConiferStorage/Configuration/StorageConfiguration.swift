@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-/// Which backend stores the data, where, and how: a value that opens it.
+/// The choice of a backend, with its location and options: a value that opens it.
 ///
 /// Plugins add their own, such as `.lmdb(at:)` and `.sqlite(at:)`.
 public struct StorageConfiguration: Sendable {
@@ -38,7 +38,8 @@ public struct StorageConfiguration: Sendable {
   ///
   /// - Throws: `busy`, `denied`, `full`, `io`, `damaged`, `newerFormat`, `foreign`, `invalid`.
   public func open() throws(StoreError) -> any StorageBackend {
-    // What `openOrSalvage` began and did not live to finish.
+    // An exchange of stores that `openOrSalvage` began, and that its process did not live to
+    // finish.
     if let root { _ = try StoreExchange.finish(root) }
     return try opener(options)
   }

@@ -2,7 +2,7 @@ public import ConiferKeyValue
 
 /// A kind of backend that can be named in URLs: `lmdb:///path?budget=10MB&compression=zstd:5`.
 public struct StorageKind: Sendable {
-  /// An option that a URL may name.
+  /// An option that a URL of this kind of backend may name.
   public struct Option: Hashable, Sendable {
     /// The name in the URL's query.
     public let name: String

@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 import ConiferLeafStore
 
-/// How records are compressed before they are stored.
+/// The compression of stored records, which is none, or zstd at a level.
 public enum Compression: Hashable, Sendable, CustomStringConvertible {
   /// Not at all.
   case none
@@ -32,7 +32,7 @@ public enum Compression: Hashable, Sendable, CustomStringConvertible {
   }
 }
 
-/// The options that every backend takes.
+/// The options that every backend takes, such as the budget, the compression and the durability.
 public struct StorageOptions: Hashable, Sendable {
   /// The cache budget that holds where none is named: 10 MiB.
   public static let standardBudget = 10 * 1024 * 1024

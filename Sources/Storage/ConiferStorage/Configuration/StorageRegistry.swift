@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 import ConiferLeafStore
 
-/// The kinds of backend that an app links, by the scheme of their URLs.
+/// The kinds of backend that an app links, found by the scheme of a URL.
 public struct StorageRegistry: Sendable {
   /// The kinds, in the order in which the app named them; the first is the app's default.
   package let kinds: [StorageKind]

@@ -13,7 +13,7 @@ public struct StorageURL: Hashable, Sendable {
   /// The options in the order in which they stand.
   public let options: [Option]
 
-  /// An option and its value.
+  /// An option of a storage URL, which is a name and a value.
   public struct Option: Hashable, Sendable {
     /// The option's name.
     public let name: String

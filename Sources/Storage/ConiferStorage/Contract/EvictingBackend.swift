@@ -1,9 +1,10 @@
 public import ConiferKeyValue
 public import ConiferTree
 
-/// A backend that keeps the budget of its cache by itself, in slices between commits.
+/// A storage backend that keeps its cache within the budget by itself, in slices between commits.
 public protocol EvictingBackend: StorageBackend {
-  /// What the store takes by what it is for; reads the heads of the runs that pins cover.
+  /// The physical bytes that the store takes, by what they hold; reads the heads of the runs that
+  /// pins cover.
   ///
   /// - Throws: `io`, `closed`, `suspended`.
   func space() throws(StoreError) -> StorageSpace
@@ -19,9 +20,9 @@ public protocol EvictingBackend: StorageBackend {
   ///   - bytes: physical bytes of the cache, as in ``StorageSpace``; nil for 90 % of the budget.
   ///   - dryRun: whether to change nothing and only tell what would go, supposing that the store's
   ///     overhead shrinks with its records.
-  /// - Throws: `invalid` (a negative size; an authority, which never evicts), `full`, `io`,
-  ///   `poisoned`, `closed`, `suspended`. What was evicted
-  ///   until then stays so.
+  /// - Throws: `invalid` (a negative size; nil for a store without a budget; an authority, which
+  ///   never evicts), `full`, `io`, `poisoned`, `closed`, `suspended`. What was evicted until then
+  ///   stays so.
   func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport
 
   /// Tells what the cached data at and below a path takes, why it is kept, and when it would go.

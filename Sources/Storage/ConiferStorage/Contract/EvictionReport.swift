@@ -1,21 +1,21 @@
 public import ConiferKeyValue
 public import ConiferTree
 
-/// What an eviction did, or would do.
+/// A report of what an eviction removed, or would remove.
 ///
 /// Bytes are physical, as in ``StorageSpace``.
 public struct EvictionReport: Hashable, Sendable {
-  /// A tracked query that was forgotten so that its data could go.
+  /// A tracked query that an eviction forgot so that its data could go.
   public struct Query: Hashable, Sendable {
     /// Its tree.
     public var tree: TreeID
-    /// Where it listened.
+    /// The path at which it listened.
     public var path: Path
     /// The canonical text of its parameters.
     public var parameters: String
     /// Its last use, on the backend's counter.
     public var lastUse: UInt64
-    /// What its going freed.
+    /// The bytes that its removal freed.
     public var bytes: Int
 
     /// A tracked query that was forgotten.
@@ -28,20 +28,21 @@ public struct EvictionReport: Hashable, Sendable {
     }
   }
 
-  /// What the cache took before.
+  /// The bytes that the cache took before.
   public var before: Int
-  /// What it takes now, or would take.
+  /// The bytes that it takes now, or would take.
   public var after: Int
-  /// What it was to be brought under; nil when only the number of queries was too large.
+  /// The bytes to which the cache was to be brought down; nil when only the number of queries was
+  /// too large.
   public var target: Int?
-  /// What was freed of data that no tracked query covered; that goes first.
+  /// The bytes that were freed of data that no tracked query covered; that goes first.
   public var uncovered: Int
   /// The queries that went, the least recently used first.
   public var queries: [Query]
   /// Whether nothing was changed.
   public var isDryRun: Bool
 
-  /// What an eviction did.
+  /// A report of an eviction.
   public init(
     before: Int = 0, after: Int = 0, target: Int? = nil, uncovered: Int = 0, queries: [Query] = [],
     isDryRun: Bool = false
@@ -58,9 +59,10 @@ public struct EvictionReport: Hashable, Sendable {
   public var isMet: Bool { target.map { after <= $0 } ?? true }
 }
 
-/// What the cached data at and below a path takes, why it is kept, and when it would go.
+/// An explanation of what the cached data at and below a path takes, why it is kept, and when it
+/// would be evicted.
 public struct SpaceExplanation: Hashable, Sendable {
-  /// Why data is kept.
+  /// A pin or a query that keeps data in the cache.
   public enum Reason: Hashable, Sendable {
     /// A pin at the path or above covers it.
     case pinned(Pin)
@@ -70,7 +72,7 @@ public struct SpaceExplanation: Hashable, Sendable {
     case tracked(StoredQuery, before: Int)
   }
 
-  /// When data goes, once the cache is over its budget.
+  /// When eviction would remove data, once the cache is over its budget.
   public enum Fate: Hashable, Sendable {
     /// Not while its pins and active queries last.
     case stays
@@ -104,14 +106,14 @@ public struct SpaceExplanation: Hashable, Sendable {
   public var tracked: Int
   /// The part that nothing covers.
   public var uncovered: Int
-  /// What covers the whole path; the strongest reasons first.
+  /// The pins and queries that cover the whole path; the strongest reasons first.
   public var reasons: [Reason]
   /// How many queued writes change something at, above or below the path; they are never evicted.
   public var pendingWrites: Int
   /// When all of it goes, by what covers the whole path and lasts longest.
   public var fate: Fate
 
-  /// What cached data takes, and why it is kept.
+  /// An explanation of what cached data takes, and why it is kept.
   public init(
     tree: TreeID, path: Path, bytes: Int = 0, leaves: Int = 0, pinned: Int = 0, active: Int = 0,
     tracked: Int = 0, uncovered: Int = 0, reasons: [Reason] = [], pendingWrites: Int = 0,

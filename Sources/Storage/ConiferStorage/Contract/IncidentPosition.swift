@@ -1,12 +1,13 @@
 public import ConiferKeyValue
 
-/// A moment in a store's reports of damage: what is reported later comes after it.
+/// A position in a store's list of incidents: what is reported later comes after it.
 public struct IncidentPosition: Hashable, Sendable {
-  /// The numbers of a tree's newest reports, 0 where there is none; each kind's rise by one with each report.
+  /// The numbers of a tree's newest incidents, 0 where there is none; each kind's rise by one with
+  /// each report.
   public struct Newest: Hashable, Sendable {
-    /// That of the newest report of a write that was set aside.
+    /// The number of the newest report of a write that was set aside.
     public var write: UInt64
-    /// That of the newest one of the others.
+    /// The number of the newest one of the other reports.
     public var other: UInt64
 
     /// The numbers of a tree's newest reports.
@@ -16,10 +17,10 @@ public struct IncidentPosition: Hashable, Sendable {
     }
   }
 
-  /// By tree.
+  /// The numbers of the newest reports, by tree.
   public let newest: [TreeID: Newest]
 
-  /// A moment in the reports; without numbers, the one before them all.
+  /// A position in the reports; without numbers, the one before them all.
   public init(_ newest: [TreeID: Newest] = [:]) { self.newest = newest }
 
   /// How many reports came since a position, those included that newer ones replaced meanwhile.

@@ -5,7 +5,7 @@ public import ConiferTree
 /// An index that a client declares over the children of some nodes, as `.indexOn` does in database
 /// rules.
 public struct IndexDefinition: Sendable {
-  /// One of the values that children are sorted by.
+  /// One of the values by which an index sorts children.
   public struct Component: Hashable, Sendable {
     /// What gives the value: a path below the child, its own value, or its priority.
     public let by: QueryIndex
@@ -123,9 +123,9 @@ extension IndexDefinition: CustomStringConvertible {
   }
 }
 
-/// How an index stands.
+/// The state of a declared index, with its number of entries and its bytes.
 public struct IndexStatus: Hashable, Sendable {
-  /// Whether queries may use the index.
+  /// Whether an index is ready for queries or is still being built.
   public enum State: Hashable, Sendable {
     /// It is complete.
     case ready
@@ -143,7 +143,7 @@ public struct IndexStatus: Hashable, Sendable {
   /// Bytes of their keys and values, with the space byte.
   public let bytes: Int
 
-  /// How an index stands.
+  /// The state of an index.
   public init(definition: IndexDefinition, state: State, entries: Int = 0, bytes: Int = 0) {
     self.definition = definition
     self.state = state

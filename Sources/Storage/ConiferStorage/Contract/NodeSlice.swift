@@ -1,6 +1,7 @@
 public import ConiferTree
 
-/// Which children of a node a snapshot holds; only the runs that hold them are read.
+/// A selection of a node's children by a range of keys and a limit; only the runs that hold them
+/// are read.
 ///
 /// A leaf has no children: every slice of it is the leaf itself. A slice of a node with
 /// children has the node's own priority, and is empty when it holds none of them.

@@ -1,11 +1,11 @@
 import ConiferKeyValue
 public import ConiferTree
 
-/// The children that a query gives, and how they were found.
+/// The children that a query gives, with an explanation of how they were found.
 public struct QueryAnswer: Sendable {
   /// The children in the query's order, within its range and limit.
   public var children: [Node.Child]
-  /// How they were found.
+  /// The explanation of how they were found.
   public var explanation: QueryExplanation
 
   /// The children that a query gives.
@@ -15,9 +15,9 @@ public struct QueryAnswer: Sendable {
   }
 }
 
-/// How a query was answered, and what that cost.
+/// An explanation of how a query was answered, and what that cost.
 public struct QueryExplanation: Hashable, Sendable {
-  /// Where the children came from.
+  /// The way in which a query found its children, such as by key order or by an index.
   public enum Plan: Hashable, Sendable {
     /// The whole node was read and sorted.
     case node
@@ -27,7 +27,7 @@ public struct QueryExplanation: Hashable, Sendable {
     case index(IndexDefinition)
   }
 
-  /// Where the children came from.
+  /// The way in which the query found its children.
   public var plan: Plan
   /// How many runs of leaves were read, each counted once.
   public var runsRead = 0
@@ -43,7 +43,7 @@ public struct QueryExplanation: Hashable, Sendable {
   /// The index that will serve the query once it is built.
   public var building: IndexDefinition?
 
-  /// How a query was answered.
+  /// An explanation without costs.
   public init(_ plan: Plan) { self.plan = plan }
 }
 

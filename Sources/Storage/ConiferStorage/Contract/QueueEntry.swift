@@ -2,21 +2,22 @@ import ConiferDocument
 public import ConiferKeyValue
 public import ConiferTree
 
-/// A queue of writes of one identity in one tree.
+/// The queue of the writes of one identity in one tree.
 public struct Lane: Hashable, Sendable {
   /// The longest identity, in UTF-8 bytes.
   package static let longestIdentity = 256
 
   /// The tree that the writes are for.
   public let tree: TreeID
-  /// Who wrote, for example a user id; empty for writes made before anybody signed in.
+  /// The identity of the writer, for example a user id; empty for writes made while nobody is
+  /// signed in.
   public let identity: String
 
   /// The lane of an identity.
   ///
   /// - Parameters:
   ///   - tree: the tree that the writes are for.
-  ///   - identity: at most 256 UTF-8 bytes, none of them zero; empty before anybody signed in.
+  ///   - identity: at most 256 UTF-8 bytes, none of them zero; empty while nobody is signed in.
   public init(tree: TreeID, identity: String = "") {
     self.tree = tree
     self.identity = identity
@@ -48,10 +49,11 @@ public struct WriteID: Hashable, Comparable, Sendable {
   public static func < (a: WriteID, b: WriteID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// What a write asks for, as the queue keeps it: bytes that only the model reads which made them, with
-/// the paths by which the queue finds it.
+/// The content of a queued write as stored, which is bytes that only the model reads which made
+/// them, with the paths by which the queue finds it.
 public struct WritePayload: Hashable, Sendable {
-  /// The model that reads the bytes; numbers are stored, so they never change their meaning.
+  /// The data model that reads a payload's bytes; numbers are stored, so they never change their
+  /// meaning.
   public struct Kind: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
     /// The number, from 1 to 255.
     public let rawValue: UInt8
@@ -74,21 +76,21 @@ public struct WritePayload: Hashable, Sendable {
 
   /// The model that reads the bytes.
   public let kind: Kind
-  /// Where the write was made; it is remembered with the write's end.
+  /// The path at which the write was made; it is remembered with the write's end.
   public let path: Path
-  /// What it changes: it is found by these paths, by those above and by those below. A document is a
-  /// path of two segments, its collection and its id, as `MutationBatch.payload` makes it.
+  /// The paths that it changes: it is found by these, by those above and by those below. A document is a path of two
+  /// segments, its collection and its id, as `MutationBatch.payload` makes it.
   public let touches: [Path]
-  /// What it asks for, with the conditions that must hold.
+  /// The content in the model's own format, with the conditions that must hold.
   public let bytes: [UInt8]
 
-  /// What a write asks for.
+  /// The content of a write.
   ///
   /// - Parameters:
   ///   - kind: the model that reads the bytes.
-  ///   - path: where the write was made.
-  ///   - touches: what it changes.
-  ///   - bytes: what it asks for; those of the kind `tree` are made by ``WriteContent/payload``.
+  ///   - path: the path at which the write was made.
+  ///   - touches: the paths that it changes.
+  ///   - bytes: the content; that of the kind `tree` is made by ``WriteContent/payload``.
   public init(kind: Kind, path: Path, touches: [Path], bytes: [UInt8]) {
     self.kind = kind
     self.path = path
@@ -121,7 +123,7 @@ public struct WritePayload: Hashable, Sendable {
   }
 }
 
-/// Where a write stands that the server has not finally answered.
+/// The state of a write in the queue, which is queued, sent, of unknown outcome, or rejected.
 public enum WriteState: Hashable, Sendable {
   /// Is to be sent.
   case queued
@@ -133,7 +135,7 @@ public enum WriteState: Hashable, Sendable {
   case rejected(reason: String)
 }
 
-/// How a write ended.
+/// How a write left the queue, which is acknowledged, discarded or superseded.
 public enum WriteOutcome: Hashable, Sendable {
   /// The server applied it.
   case acknowledged
@@ -143,13 +145,13 @@ public enum WriteOutcome: Hashable, Sendable {
   case superseded(by: WriteID)
 }
 
-/// A write in the outbound queue, whatever model it is of.
+/// A write in the outbound queue, whatever data model it belongs to.
 public struct QueueEntry: Hashable, Sendable {
   /// Its number.
   public let id: WriteID
-  /// What it asks for.
+  /// Its content.
   public var payload: WritePayload
-  /// Where it stands.
+  /// Its state.
   public var state: WriteState
   /// How often it was sent.
   public var attempts: UInt32
@@ -165,13 +167,13 @@ public struct QueueEntry: Hashable, Sendable {
   }
 }
 
-/// A write that left the queue; each lane remembers a bounded number of them.
+/// A write that left the queue, and how it ended; each lane remembers a bounded number of them.
 public struct FinishedWrite: Hashable, Sendable {
   /// Its number.
   public let id: WriteID
   /// How it ended.
   public let outcome: WriteOutcome
-  /// Where it was made.
+  /// The path at which it was made.
   public let path: Path
 
   /// A write that left the queue.
@@ -182,7 +184,8 @@ public struct FinishedWrite: Hashable, Sendable {
   }
 }
 
-/// What a lane holds, known without reading it.
+/// The numbers of a lane's pending and rejected writes, and their bytes, known without reading the
+/// lane.
 public struct QueueTotals: Hashable, Sendable {
   /// Writes that wait for their final answer: queued, sent or of unknown outcome.
   public var pending: Int
@@ -195,7 +198,7 @@ public struct QueueTotals: Hashable, Sendable {
   /// The newest number that was ever given in the lane.
   public var newest: WriteID?
 
-  /// What a lane holds.
+  /// The totals of a lane.
   public init(
     pending: Int = 0, rejected: Int = 0, bytes: Int = 0, oldest: WriteID? = nil,
     newest: WriteID? = nil

@@ -1,8 +1,8 @@
 public import ConiferKeyValue
 public import ConiferTree
 
-/// The contract that the engine uses: trees, tracked queries, pins and an outbound queue that are
-/// changed together, atomically, and survive restarts.
+/// The storage contract that the engine uses, with trees, tracked queries, pins and an outbound
+/// queue that are changed together, atomically, and survive restarts.
 ///
 /// - A commit takes edits of all groups and is atomic. After any crash the state equals some prefix
 ///   of the commits and holds every one that has returned, at its durability.
@@ -157,7 +157,7 @@ extension StorageBackend {
   }
 }
 
-/// Facts about an open backend.
+/// Facts about an open backend, such as its role, durability and budget.
 public struct BackendTraits: Sendable, Equatable {
   /// The backend's name, as in URLs: `lmdb`, `sqlite`, `memory`.
   public var name: String
@@ -193,7 +193,7 @@ public struct BackendTraits: Sendable, Equatable {
   }
 }
 
-/// Whether a store may drop what it cannot read.
+/// Whether a store is a cache, which may drop what it cannot read, or the only copy.
 public enum StoreRole: String, Sendable, CaseIterable {
   /// A copy of a server's data: a damaged range is dropped, marked incomplete and fetched again.
   case cache

@@ -79,7 +79,8 @@ public enum StorageEdit: Sendable {
   case restoreFinished(Lane, FinishedWrite)
   /// Takes care that no write of a lane gets this number or a lower one.
   case reserveWriteIDs(Lane, through: WriteID)
-  /// Takes care that lanes of which nothing is left begin above a number; a lower one changes nothing.
+  /// Makes lanes without records begin above this number, so that lost numbers do not repeat; a lower number than the
+  /// present one changes nothing.
   case raiseQueueFloor(WriteID)
   /// Adds a report of damage that another store made, with the bytes that it kept.
   case report(Incident)
@@ -92,7 +93,7 @@ public enum StorageEdit: Sendable {
   case wipe(TreeID)
 }
 
-/// What a commit did.
+/// The result of a commit, which is its number and the numbers of its new writes and queries.
 public struct CommitReceipt: Sendable, Equatable {
   /// The commit, for `harden`.
   public let commit: CommitID
@@ -101,7 +102,7 @@ public struct CommitReceipt: Sendable, Equatable {
   /// The numbers of the saved queries, in the order of their edits.
   public let queries: [QueryID]
 
-  /// What a commit did.
+  /// The result of a commit.
   public init(commit: CommitID, writes: [WriteID] = [], queries: [QueryID] = []) {
     self.commit = commit
     self.writes = writes
@@ -109,11 +110,12 @@ public struct CommitReceipt: Sendable, Equatable {
   }
 }
 
-/// Which parts of a tree a prune removes: the deepest marker above a leaf decides.
+/// A set of markers by path that says which parts of a tree a prune removes: the deepest marker
+/// above a leaf decides.
 ///
 /// Data under no marker stays.
 public struct PruneForest: Hashable, Sendable {
-  /// What happens to the data at and below a path.
+  /// Whether a prune removes or keeps the data at and below a path.
   public enum Marker: Hashable, Sendable {
     /// It goes.
     case prune

@@ -1,6 +1,6 @@
 import ConiferKeyValue
 
-/// What a store takes on its medium.
+/// The physical bytes that a store takes on its medium, by what they hold.
 ///
 /// Bytes are physical: a kind of record takes its share, by bytes, of the pages or segments that hold
 /// live data. So overhead of the store counts, and nothing has to be scanned.
@@ -18,10 +18,10 @@ public struct StorageSpace: Hashable, Sendable {
   public var free: Int
   /// Bytes of all files together.
   public var file: Int
-  /// What the cache may take, or nil for no limit.
+  /// The bytes that the cache may take, or nil for no limit.
   public var budget: Int?
 
-  /// What a store takes.
+  /// The bytes that a store takes.
   public init(
     cache: Int = 0, pinned: Int = 0, queue: Int = 0, other: Int = 0, free: Int = 0, file: Int = 0,
     budget: Int? = nil

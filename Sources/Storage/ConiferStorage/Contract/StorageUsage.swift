@@ -1,11 +1,11 @@
 public import ConiferKeyValue
 import ConiferLeafStore
 
-/// What a store's records take, counted in each commit and known without a scan.
+/// The bytes of a store's records by kind, counted in each commit and known without a scan.
 ///
 /// Bytes are those of stored keys and values, after compression, with the space byte.
 public struct StorageUsage: Hashable, Sendable {
-  /// Records of one kind, before and after compression.
+  /// The bytes of one kind of records before and after compression.
   public struct Packed: Hashable, Sendable {
     /// Bytes of their bodies before compression.
     public var raw: Int
@@ -59,9 +59,10 @@ public struct StorageUsage: Hashable, Sendable {
   }
 }
 
-/// Something that a store could not read and dropped or set aside instead of losing it silently.
+/// A report of damage that a store could not read and dropped or set aside instead of losing it
+/// silently.
 public struct Incident: Hashable, Sendable, CustomStringConvertible {
-  /// What was done about the damage.
+  /// Whether damaged data was dropped or set aside, and what kind of data it was.
   public enum Kind: String, Sendable {
     /// A damaged range of the cache was dropped; the queries over it are incomplete now.
     case cacheRangeDropped
@@ -75,16 +76,16 @@ public struct Incident: Hashable, Sendable, CustomStringConvertible {
     case recordSetAside
   }
 
-  /// What was done.
+  /// The kind of the damaged data, and what was done about it.
   public let kind: Kind
   /// The tree that it belongs to.
   public let tree: TreeID
-  /// Where it was, in words.
+  /// The place of the damage, in words.
   public let place: String
   /// The bytes that were found there, if they were kept.
   public let bytes: [UInt8]
 
-  /// Something that a store could not read.
+  /// A report of damage.
   public init(kind: Kind, tree: TreeID, place: String, bytes: [UInt8]) {
     self.kind = kind
     self.tree = tree

@@ -2,7 +2,7 @@ public import ConiferKeyValue
 public import ConiferQuery
 public import ConiferTree
 
-/// One moment of a store, readable for the length of a closure.
+/// A frozen state of a store, readable for the length of a closure.
 ///
 /// Every read of one view sees the same commit. Reads write nothing, except that in a cache a read that
 /// meets damage repairs it first, in commits of its own.
@@ -61,19 +61,20 @@ public protocol StorageView: AnyObject {
   /// A window of the remembered ends of a lane's writes, by number.
   func finishedWrites(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError)
     -> [FinishedWrite]
-  /// The number above which lanes begin of which nothing is left; nil while no loss took writes.
+  /// The number above which lanes without records begin, so that lost numbers do not repeat; nil
+  /// while no loss took writes.
   func queueFloor() throws(StoreError) -> WriteID?
   /// The last number that a query of a tree was given, or nil.
   func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID?
-  /// A window of the names under which a tree has bytes, in the order of their UTF-8.
+  /// A window of the names of a tree's metadata, in the order of their UTF-8.
   func metadataNames(_ tree: TreeID, after: String?, limit: Int) throws(StoreError) -> [String]
 
   /// The bytes stored under a name in a tree.
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]?
   /// What the records of one tree take, or of the whole store.
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage
-  /// What was damaged and dropped or set aside since the store was made, by tree, the oldest first; of each tree writes that
-  /// were set aside come last, and of all else the newest 256 are kept.
+  /// The reports of damage since the store was made, by tree, the oldest first. Of each tree those of writes that were
+  /// set aside come last; of the others the newest 256 are kept.
   func incidents() throws(StoreError) -> [Incident]
   /// What was reported after a position and is still kept, in the order of `incidents`.
   func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident]

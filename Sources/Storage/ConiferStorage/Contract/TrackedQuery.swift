@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 public import ConiferTree
 
-/// The number of a tracked query in its tree; never given twice.
+/// The number of a tracked query in its tree; it is never given twice.
 public struct QueryID: Hashable, Comparable, Sendable {
   /// The number, from 1.
   public let rawValue: UInt64
@@ -13,7 +13,7 @@ public struct QueryID: Hashable, Comparable, Sendable {
   public static func < (a: QueryID, b: QueryID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// A query that was listened to: what is complete, and when it was last used.
+/// A query that was listened to, with whether its data is complete and when it was last used.
 ///
 /// A query is known by its tree, path and parameters. Whether it is active is never stored: nothing
 /// is active when a store opens.
@@ -23,7 +23,7 @@ public struct TrackedQuery: Hashable, Sendable {
 
   /// Its tree.
   public var tree: TreeID
-  /// Where it listens.
+  /// The path at which it listens.
   public var path: Path
   /// The canonical text of its parameters (`QuerySpec.identifier`); `default` for the whole node.
   public var parameters: String
@@ -69,7 +69,7 @@ public struct TrackedQuery: Hashable, Sendable {
   package var isDefault: Bool { parameters == TrackedQuery.defaultParameters }
 }
 
-/// A tracked query with the number under which its store knows it.
+/// A tracked query with its number in the store.
 public struct StoredQuery: Hashable, Sendable {
   /// Its number.
   public let id: QueryID
@@ -87,7 +87,7 @@ public struct StoredQuery: Hashable, Sendable {
 public struct Pin: Hashable, Sendable {
   /// Its tree.
   public let tree: TreeID
-  /// Where it is.
+  /// The path of the pinned data.
   public let path: Path
   /// The canonical parameters of the pinned query; `default` pins all below the path.
   public let parameters: String

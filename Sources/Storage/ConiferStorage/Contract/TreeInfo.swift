@@ -11,7 +11,7 @@ public enum KeyOrder: UInt8, Sendable {
   case documents = 2
 }
 
-/// What a store knows of a tree.
+/// The number, name and key order of a tree.
 public struct TreeInfo: Hashable, Sendable {
   /// The tree.
   public let id: TreeID
@@ -20,7 +20,7 @@ public struct TreeInfo: Hashable, Sendable {
   /// How it orders siblings.
   public let order: KeyOrder
 
-  /// What a store knows of a tree.
+  /// The number, name and key order of a tree.
   public init(id: TreeID, name: String, order: KeyOrder) {
     self.id = id
     self.name = name

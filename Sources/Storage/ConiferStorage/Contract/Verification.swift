@@ -1,12 +1,12 @@
 public import ConiferKeyValue
 
-/// Records that nobody can read here, since their encryption key is missing.
+/// A number of records that cannot be read here, since their encryption key is missing.
 public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
   /// The tree that they belong to; nil for the store itself.
   public let tree: TreeID?
   /// Its name, where that can be read.
   public let name: String?
-  /// Whose queue they are, or nil when they are no queue's.
+  /// The identity of the queue that they belong to, or nil when they belong to none.
   public let identity: String?
   /// Why they cannot be read.
   public let why: MissingKey
@@ -15,7 +15,7 @@ public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
   /// Bytes of their keys and values.
   public var bytes = 0
 
-  /// Whose they are.
+  /// The tree and queue that they belong to, in words.
   package var place: String {
     let owner = name.map { "tree \"\($0)\"" } ?? tree.map { "tree \($0.rawValue)" } ?? "the store"
     return identity.map { "queue of \"\($0)\" in \(owner)" } ?? owner
@@ -36,11 +36,12 @@ public struct LockedRecords: Hashable, Sendable, CustomStringConvertible {
   public var description: String { "\(place): \(words)" }
 }
 
-/// What a check of a whole store found, and how much it looked at.
+/// A report of a check of a whole store, with its findings and how much it looked at.
 public struct VerificationReport: Sendable, Equatable {
-  /// Something that is not as it was written, or a rule that records break.
+  /// Something that a check found wrong: it is not as it was written, or breaks a rule that records
+  /// keep.
   public struct Finding: Hashable, Sendable, CustomStringConvertible {
-    /// What kind of thing is wrong; new kinds may come in later versions.
+    /// The kind of a finding, by a stable name; new kinds may come in later versions.
     public struct Kind: Hashable, Sendable, RawRepresentable, CustomStringConvertible {
       /// The kind's stable name.
       public let rawValue: String
@@ -73,7 +74,7 @@ public struct VerificationReport: Sendable, Equatable {
     public let kind: Kind
     /// The tree that it belongs to; nil for the store as a whole.
     public let tree: TreeID?
-    /// Where it is, in words: a path where one can be read, else a key or a place in a file.
+    /// The place, in words: a path where one can be read, else a key or a position in a file.
     public let place: String
     /// What is wrong, in a sentence without its end.
     public let words: String
@@ -96,7 +97,7 @@ public struct VerificationReport: Sendable, Equatable {
     }
   }
 
-  /// How much was checked.
+  /// The numbers of records of each kind that were checked.
   public struct Counts: Hashable, Sendable {
     /// Trees in the registry.
     public var trees = 0
@@ -126,7 +127,7 @@ public struct VerificationReport: Sendable, Equatable {
     public var pins = 0
     /// Writes in outbound queues, rejected ones too.
     public var writes = 0
-    /// What waiting writes do to documents, a document and lane each.
+    /// Overlays: one for each document and lane with waiting writes.
     public var overlays = 0
     /// Collections of which documents are stored.
     public var collections = 0
@@ -148,8 +149,8 @@ public struct VerificationReport: Sendable, Equatable {
   public private(set) var found = 0
   /// How much was checked.
   public var counts = Counts()
-  /// What could not be checked, since its key was erased on purpose or is not at hand: neither is a
-  /// finding.
+  /// The records that could not be checked, since their key was erased on purpose or is not at
+  /// hand: neither is a finding.
   public var locked: [LockedRecords] = []
   /// Whether the records could not be checked, since the store under them is damaged in a way in
   /// which reading it might trap.
@@ -168,9 +169,9 @@ public struct VerificationReport: Sendable, Equatable {
   }
 }
 
-/// How far a check of a whole store has come.
+/// The progress of a check of a whole store, in bytes.
 public struct VerificationProgress: Hashable, Sendable {
-  /// What is being checked, in words.
+  /// The part that is being checked, in words.
   public var phase: String
   /// Bytes of records that were read.
   public var bytes: Int

@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-/// A backend that can check its own store.
+/// A storage backend that can check its own store.
 public protocol VerifyingBackend: StorageBackend {
   /// Reads the whole store and checks every checksum and every rule that its records keep; changes
   /// nothing, sets nothing aside, and commits go on meanwhile.

@@ -35,7 +35,7 @@ package struct StoreCopier {
   private let source: any StorageBackend
   private let target: any StorageBackend
   private let reached: (CopyPlace) throws -> Void
-  /// Told how many bytes of the source's cache were copied, about.
+  /// Called with about how many bytes of the source's cache were copied.
   package var advanced: (Int) -> Void = { _ in }
 
   private static let batch = 1 << 20

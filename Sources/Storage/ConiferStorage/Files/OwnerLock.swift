@@ -14,7 +14,8 @@ internal import Synchronization
   private let setOpenFileLock: Int32 = 37
 #endif
 
-/// The lock that makes one opener the only owner of a store, held in a small file beside its data.
+/// A lock that makes one opener the only owner of a store, held in a small file beside the store's
+/// data.
 ///
 /// The kernel drops it when the owner dies, however that happens, so a file that a killed process
 /// left behind blocks nobody. The file's text only names the owner, for the message to the second

@@ -65,8 +65,8 @@ package struct SpaceReserve: Sendable {
 }
 
 extension Batch {
-  /// Whether it makes room, or is a step towards it, so that it may use what is set aside for a full disk: one
-  /// that removes something and puts more says nothing of that, and must not.
+  /// Whether the batch makes room, or is a step towards it, so that it may use what is set aside for a full disk: it
+  /// says so itself, or puts nothing.
   package var makesRoom: Bool {
     frees
       || !edits.isEmpty

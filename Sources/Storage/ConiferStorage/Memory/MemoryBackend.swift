@@ -1,6 +1,7 @@
 import ConiferKeyValue
 
-/// A backend that keeps nothing: for tests, and for apps that turn persistence off.
+/// A backend that keeps its data in memory alone: for tests, and for apps that turn persistence
+/// off.
 public typealias MemoryBackend = PackedBackend<MemoryStore>
 
 extension StorageConfiguration {

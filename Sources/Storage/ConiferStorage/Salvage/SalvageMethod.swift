@@ -1,9 +1,9 @@
 public import ConiferKeyValue
 import ConiferLeafStore
 
-/// How a kind of store gives what its files still hold when it cannot be opened.
+/// The way to read what a kind of store's files still hold when the store cannot be opened.
 public struct SalvageMethod: Sendable {
-  /// Reads the rows of the files in a directory, as edits that make them, in order.
+  /// A function that reads the rows of the files in a directory, as edits that make them, in order.
   ///
   /// - Parameters:
   ///   - directory: nothing in it may be changed.

@@ -1,10 +1,10 @@
 public import ConiferKeyValue
 
-/// What was saved of a damaged store, and what was not.
+/// A report of what was saved of a damaged store, and what was not.
 public struct SalvageReport: Sendable {
-  /// What was saved of a lane.
+  /// The numbers of writes that were saved of a lane.
   public struct Queue: Hashable, Sendable {
-    /// Whose lane it is.
+    /// The identity of the lane.
     public let identity: String
     /// Writes that wait.
     public let waiting: Int
@@ -12,11 +12,11 @@ public struct SalvageReport: Sendable {
     public let rejected: Int
   }
 
-  /// What was saved of a tree.
+  /// The numbers of leaves, queries, pins and writes that were saved of a tree.
   public struct Tree: Hashable, Sendable {
     /// Its name; one that was lost is made up.
     public let name: String
-    /// How it orders keys: what its leaves are.
+    /// Its key order, which also tells whether its leaves are values or documents.
     public let order: KeyOrder
     /// Cached leaves: each a value, in a tree of documents each a document.
     public let leaves: Int
@@ -30,16 +30,16 @@ public struct SalvageReport: Sendable {
     public let queues: [Queue]
   }
 
-  /// What the new store holds.
+  /// The trees of the new store.
   public internal(set) var trees: [Tree] = []
-  /// The names of the trees that damaged records belonged to, by number.
+  /// The names of the new store's trees, by the numbers by which incidents name them.
   public internal(set) var names: [TreeID: String] = [:]
   /// Damaged records that were set aside, and the words for what is lost; the new store keeps these
   /// reports.
   public internal(set) var incidents: [Incident] = []
-  /// What of the files could not be read.
+  /// The parts of the files that could not be read.
   public internal(set) var lost: [StoreFinding] = []
-  /// What was made up for what was lost.
+  /// Words for what was made up in place of lost records.
   public internal(set) var mended: [String] = []
   /// Records that nobody can read here, since their encryption key is missing.
   public internal(set) var locked: [LockedRecords] = []
@@ -51,7 +51,7 @@ public struct SalvageReport: Sendable {
     lost.isEmpty && incidents.isEmpty && mended.isEmpty && locked.allSatisfy { $0.why == .erased }
   }
 
-  /// What a store holds.
+  /// A report of what a store holds.
   init(of backend: any StorageBackend) throws(StoreError) {
     (trees, names, incidents) = try backend.read { (view) throws(StoreError) in
       var trees: [Tree] = []

@@ -2,12 +2,12 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Makes rows that came out of a damaged store one that can be opened: a format record, and a
-/// registry in which every tree of which there are records has a name.
+/// Makes a store that can be opened from the rows of a damaged one: with a format record, and a
+/// registry in which every tree with records has a name.
 enum SalvagedRegistry {
   /// Mends what cannot be read.
   ///
-  /// - Returns: what was mended, in words; the names of lost trees were made up.
+  /// - Returns: what was mended, in words; names of trees were made up that were lost, or that several trees claimed.
   /// - Throws: `newerFormat`, `io`, and what the store throws.
   static func mend(_ store: any OrderedStore) throws(StoreError) -> [String] {
     let view = try store.view()
@@ -26,15 +26,15 @@ enum SalvagedRegistry {
     func put(_ key: SystemKey, _ payload: Bytes) {
       batch.put(Spaces.system, key.bytes, Record.seal(Spaces.system, key.bytes, payload))
     }
-    // Names that still tell their tree's number.
-    var names: [UInt32: Bytes] = [:]
+    // The trees that entries of names still tell.
+    var pointers: [Bytes: TreeID] = [:]
     for key in try view.keys(Spaces.system, prefix: SystemKey.prefix) {
       let payload = try payload(key)
       // A record that cannot be read goes: what is needed of it is made anew below.
       if payload == nil { batch.delete(Spaces.system, key) }
       guard case .treeName(let name) = SystemKey(key), let payload else { continue }
       if payload.count == 4 {
-        names[StoreKey.tree(payload).rawValue] = name
+        pointers[name] = StoreKey.tree(payload)
       } else {
         batch.delete(Spaces.system, key)
       }
@@ -46,27 +46,40 @@ enum SalvagedRegistry {
       words.append("the format record was lost")
     }
     let trees = try trees(view)
-    for tree in trees.sorted() {
-      let key = SystemKey.tree(tree)
-      var reader = ByteReader(try payload(key.bytes) ?? [])
-      if reader.byte() != nil, let name = reader.text() {
-        if names[tree.rawValue] != Bytes(name.utf8) {
-          put(.treeName(name), StoreKey.prefix(tree))
-        }
-        continue
+    var entries: [TreeID: (order: UInt8, name: String)?] = [:]
+    for tree in trees {
+      var reader = ByteReader(try payload(SystemKey.tree(tree).bytes) ?? [])
+      if let order = reader.byte(), let name = reader.text() {
+        entries[tree] = (order, name)
+      } else {
+        entries[tree] = .some(nil)
       }
-      let known = names[tree.rawValue].flatMap { String(validating: $0, as: UTF8.self) }
-      let name = known ?? "salvaged-\(tree.rawValue)"
-      var writer = ByteWriter()
-      let evidence = try evidence(of: tree, store, view)
-      let order = evidence.order
-      writer.byte(order.rawValue)
-      writer.sized(name)
-      put(key, writer.bytes)
-      put(.treeName(name), StoreKey.prefix(tree))
-      words.append(
-        "what tree \(tree.rawValue) was is lost; it is \"\(name)\" now, with the key order \(order), "
-          + evidence.words)
+    }
+    let names = SalvagedNames(entries.mapValues { $0?.name }, pointers)
+    for (name, tree) in pointers where !names.isName(name, of: tree) {
+      batch.delete(Spaces.system, SystemKey.treeName(name).bytes)
+    }
+    for tree in trees.sorted() {
+      guard let name = names.names[tree] else { continue }
+      func putEntry(_ order: UInt8) {
+        var writer = ByteWriter()
+        writer.byte(order)
+        writer.sized(name)
+        put(.tree(tree), writer.bytes)
+      }
+      if pointers[Bytes(name.utf8)] != tree { put(.treeName(name), StoreKey.prefix(tree)) }
+      if let entry = entries[tree] ?? nil {
+        guard !entry.name.utf8.elementsEqual(name.utf8) else { continue }
+        putEntry(entry.order)
+        words.append(
+          "tree \(tree.rawValue) is \"\(name)\" now: another tree has its name, \"\(entry.name)\"")
+      } else {
+        let evidence = try evidence(of: tree, store, view)
+        putEntry(evidence.order.rawValue)
+        words.append(
+          "what tree \(tree.rawValue) was is lost; it is \"\(name)\" now, with the key order "
+            + "\(evidence.order), \(evidence.words)")
+      }
     }
     if let highest = trees.max(), try payload(SystemKey.nextTree.bytes) == nil {
       var writer = ByteWriter()
@@ -77,7 +90,7 @@ enum SalvagedRegistry {
     return words
   }
 
-  /// What tells the order of a tree's keys.
+  /// The evidence for the order of a tree's keys.
   private enum Evidence {
     /// Records that only this order writes.
     case records(KeyOrder)
@@ -101,7 +114,7 @@ enum SalvagedRegistry {
     }
   }
 
-  /// What a tree's records tell of its key order.
+  /// The evidence in a tree's records for its key order.
   private static func evidence(
     of tree: TreeID, _ store: any OrderedStore, _ view: any OrderedView
   ) throws(StoreError) -> Evidence {

@@ -1,9 +1,10 @@
 import ConiferKeyValue
 import Synchronization
 
-/// Rows that came out of a damaged store, in a store of their own, which tells what is missing.
+/// A store with the rows that were read from a damaged one, which reports what is missing as its
+/// findings.
 ///
-/// So the layer above takes nothing for known that a lost row may have changed.
+/// So the backend above it trusts nothing that a lost row may have changed.
 final class SalvagedStore: OrderedStore {
   private let base: any OrderedStore
   private let lost: Mutex<[StoreFinding]>

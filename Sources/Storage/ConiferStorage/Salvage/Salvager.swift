@@ -32,7 +32,7 @@ package struct Salvager {
   ///   - notes: given when the new store takes the damaged one's place: reports that it is to keep
   ///     besides, with words for all that the returned report tells of. Then no record is left behind
   ///     for want of a key.
-  /// - Returns: what came over.
+  /// - Returns: what was saved.
   /// - Throws: `damaged` when nothing can be read at all, `wrongKey`, and as opening the new store.
   package func run(
     _ damaged: String, in directory: SalvageDirectory, into target: StorageConfiguration,
@@ -72,7 +72,7 @@ package struct Salvager {
     }
   }
 
-  /// A backend on rows, once nothing is left of them that cannot be read.
+  /// A backend on the salvaged rows, after those that cannot be read were removed.
   private func opened(
     _ rows: SalvagedStore
   ) throws(StoreError) -> (any StorageBackend, [String], [LockedRecords]) {

@@ -47,7 +47,7 @@ extension StorageConfiguration {
 
   /// Replaces the damaged store by a new one.
   ///
-  /// - Parameter exchange: as it was to be before the store was found damaged.
+  /// - Parameter exchange: the exchange that was prepared before the store was found damaged.
   /// - Returns: nil when another process has replaced it since.
   private func salvaged(
     _ exchange: StoreExchange

@@ -27,7 +27,7 @@ struct StoreExchange {
   /// The directory in which a store is salvaged.
   static func salvageDirectory(_ location: String) -> String { location + ".salvage" }
 
-  /// How many names for old files were tried: one more than stores were set aside before.
+  /// The number of the name for the old files: one more than stores were set aside before.
   let number: Int
 
   /// An exchange that is to begin, with a name for the old files that nothing bears.

@@ -1,12 +1,12 @@
 public import ConiferKeyValue
 
-/// A write to a tree in the outbound queue.
+/// A write in the outbound queue that changes a tree, with its content decoded.
 public struct QueuedWrite: Hashable, Sendable {
   /// Its number.
   public let id: WriteID
-  /// What it asks for.
+  /// Its content.
   public var content: WriteContent
-  /// Where it stands.
+  /// Its state.
   public var state: WriteState
   /// How often it was sent.
   public var attempts: UInt32

@@ -1,10 +1,12 @@
 public import ConiferTree
 
-/// What a write to a tree asks the server to do; server values are kept unresolved.
+/// The decoded content of a write to a tree, which is its kind, its nodes and its preconditions;
+/// server values are kept unresolved.
 ///
 /// The queue keeps it as a ``WritePayload``, whose bytes only this type makes and reads.
 public struct WriteContent: Hashable, Sendable {
-  /// What kind of write it is; numbers are stored, so they never change their meaning.
+  /// Whether a write is a set, an update or a transaction; numbers are stored, so they never change
+  /// their meaning.
   public enum Kind: UInt8, Sendable {
     /// Replaces one node.
     case set = 1
@@ -14,17 +16,17 @@ public struct WriteContent: Hashable, Sendable {
     case transaction = 3
   }
 
-  /// One replaced node; its path is from the tree's root.
+  /// A node that a write replaces, with its path from the tree's root.
   public typealias Change = NodeChange
 
-  /// What must hold on the server for the write to be applied.
+  /// The hash that a node must have on the server for a write to be applied.
   public struct Precondition: Hashable, Sendable {
     /// The path from the tree's root.
     public var path: Path
     /// The hash that the node there must have.
     public var hash: String
 
-    /// What must hold on the server.
+    /// A hash that the node at a path must have.
     public init(path: Path, hash: String) {
       self.path = path
       self.hash = hash
@@ -33,18 +35,19 @@ public struct WriteContent: Hashable, Sendable {
 
   /// What kind of write it is.
   public var kind: Kind
-  /// Where the write was made: the path of the `set`, or the one that an `update` is relative to.
+  /// The path at which the write was made: that of the `set`, or the one that an `update` is
+  /// relative to.
   public var path: Path
   /// The replaced nodes, in order.
   public var changes: [Change]
-  /// What must hold for the write to be applied.
+  /// The preconditions that must hold for the write to be applied.
   public var preconditions: [Precondition]
   /// Bytes by which a server may tell a repetition; 0 to 255 of them.
   public var idempotencyID: [UInt8]
   /// When it was made, in milliseconds since 1970: information, never an order.
   public var time: Int64
 
-  /// What a write asks the server to do.
+  /// The content of a write.
   public init(
     kind: Kind, path: Path, changes: [Change], preconditions: [Precondition] = [],
     idempotencyID: [UInt8] = [], time: Int64 = 0

@@ -1,12 +1,13 @@
 internal import ConiferKeyValue
 internal import ConiferStorage
 
-/// One promise of the backend contract, and the program that finds out whether a backend keeps it.
+/// One check of the backend contract, with the promise it is named by and the program that tests
+/// it.
 ///
 /// In Swift Testing: `@Test(arguments: BackendCheck.all(for: factory))` and then
 /// `try await check.run(factory)`.
 public struct BackendCheck: Sendable, CustomStringConvertible {
-  /// What a check is about.
+  /// The part of the backend contract that a check is about.
   public enum Group: String, Sendable, CaseIterable {
     /// Writes to a tree, and snapshots of it.
     case tree

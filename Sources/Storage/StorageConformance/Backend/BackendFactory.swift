@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 public import ConiferStorage
 
-/// A backend under test: how to open it, and what its author declares about it.
+/// The description of a backend under test: how to open it, and what its author declares about it.
 public struct BackendFactory: Sendable, CustomStringConvertible {
   /// The name in reports, for example `lmdb`.
   public let name: String

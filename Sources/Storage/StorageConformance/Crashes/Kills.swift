@@ -1,7 +1,7 @@
 internal import ConiferKeyValue
 internal import ConiferStorage
 
-/// Processes that are killed while they commit, and what the store must hold afterwards.
+/// A test that kills processes while they commit, and checks what the store holds afterwards.
 ///
 /// An exit test runs the child's part. SIGKILL ends it at a moment that the kill's number
 /// determines: at a file operation, or after some time. The next child continues with the store

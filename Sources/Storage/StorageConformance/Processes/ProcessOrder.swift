@@ -1,4 +1,4 @@
-/// The order for a second process of a check; an exit test captures it.
+/// The instruction for the second process of a check; an exit test captures it.
 public struct ProcessOrder: Sendable, Codable {
   /// The signal that must end the process, 0 for an exit with success.
   public let signal: Int32

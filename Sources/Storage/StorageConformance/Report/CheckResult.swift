@@ -2,7 +2,7 @@ internal import ConiferTree
 
 /// The result of one check of one backend: one line of the kit's machine-readable report.
 public struct CheckResult: Sendable, Hashable {
-  /// How a check ended.
+  /// Whether a check passed, failed or was left out.
   public enum Outcome: String, Sendable {
     /// The promise holds.
     case passed

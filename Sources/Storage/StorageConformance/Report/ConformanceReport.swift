@@ -1,4 +1,4 @@
-/// The kit's results for one kind of store or backend, for programs that are not tests.
+/// A report of the kit's results for one kind of store or backend, for programs that are not tests.
 public struct ConformanceReport: Sendable {
   /// The kind of store or backend.
   public let factory: String

@@ -26,10 +26,8 @@ struct WatchAggregator: Sendable {
   private var faults: [WatchFault] = []
   /// The kinds of these that the log was told of.
   private var faultKinds: Set<WatchFault.Kind> = []
-  /// The targets that were asked for from where they were, and are not reset.
-  private var resumed: Set<TargetID> = []
-  /// Whether the server began a target anew and has told no snapshot since the stream was opened.
-  private var hasResetAtFirst = false
+  private var tokens = TokenEvidence()
+  /// Whether the server has told no snapshot since the stream was opened.
   private var isFirst = true
   /// How often all was asked for anew, as the server's time went back.
   private var setBacks = 0
@@ -47,8 +45,7 @@ struct WatchAggregator: Sendable {
 
   /// A target is being added or removed.
   mutating func sent(_ request: TargetState.Request, _ id: TargetID) {
-    // Whether it is begun anew says nothing any more.
-    if request == .remove { resumed.remove(id) }
+    if request == .remove { tokens.removing(id) }
     states[id, default: TargetState()].sent(request)
   }
 
@@ -57,7 +54,7 @@ struct WatchAggregator: Sendable {
   /// - Returns: whether it is the listen that there is now: nothing that was said of it counts.
   mutating func refuse(_ id: TargetID) -> Bool {
     let isNewest = states[id]?.refused() ?? true
-    if isNewest { resumed.remove(id) }
+    if isNewest { tokens.refused(id) } else { tokens.removed(id) }
     if isNewest || states[id]?.isPending == false { states[id] = nil }
     return isNewest
   }
@@ -68,11 +65,10 @@ struct WatchAggregator: Sendable {
   }
 
   /// A target is asked for from where it was.
-  mutating func resume(_ id: TargetID) { resumed.insert(id) }
+  mutating func resume(_ id: TargetID) { tokens.resumed(id) }
 
-  /// Whether the server reset all targets that were resumed: it lost its history, or it is another
-  /// server.
-  var isOfNewServer: Bool { isFirst && hasResetAtFirst && resumed.isEmpty }
+  /// Whether the server, which has told no snapshot, lost its history, or is another one.
+  var isOfNewServer: Bool { isFirst && tokens.isOfNewServer }
 
   /// A snapshot is of the past by far. Each time it takes twice as many to ask for all anew: behind one address there may
   /// be servers with two times, whose answers alternate.
@@ -140,17 +136,18 @@ struct WatchAggregator: Sendable {
       // What came before belongs to an earlier listen: that it was current, too.
       if states[id]?.isPending == false { states[id] = .added }
     case .removed:
+      tokens.removed(id)
       states[id]?.answered(.remove)
       if states[id]?.isPending == false { states[id] = nil }
       return
     case .rejected: return
     case .current:
+      tokens.current(id)
       guard isActive(id, targets) else { return }
       states[id, default: TargetState()].becomeCurrent()
     case .reset:
+      tokens.reset(id)
       guard isActive(id, targets) else { return }
-      if isFirst { hasResetAtFirst = true }
-      resumed.remove(id)
       reset(id, targets, matched)
     }
     states[id, default: TargetState()].take(token: token)

@@ -1,4 +1,4 @@
-/// The frames in which a message travels.
+/// The splitting of messages into frames.
 public enum Frames {
   /// The most UTF-16 code units of a frame.
   package static let size = 16_384
@@ -33,12 +33,12 @@ public enum Frames {
   }
 }
 
-/// Puts messages together from their frames as the bytes come.
+/// An assembler that puts messages together from their frames as the bytes come.
 ///
 /// A message longer than the limit is not kept: only the number of its request is read, so that the
 /// request can be refused.
 public struct FrameAssembler: Sendable {
-  /// A message whose last frame has come.
+  /// A message whose last frame has come, as text, or marked as too large.
   public enum Message: Hashable, Sendable {
     /// Its text, in UTF-8.
     case text([UInt8])

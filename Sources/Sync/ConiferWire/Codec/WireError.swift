@@ -1,6 +1,7 @@
-/// Why bytes are no message of the protocol. The connection that brought them cannot be used further.
+/// The error of bytes that are no message of the protocol. The connection that brought them cannot
+/// be used further.
 public struct WireError: Error, Hashable, Sendable, CustomStringConvertible {
-  /// What is wrong.
+  /// Whether a message is malformed or too large.
   public enum Code: Hashable, Sendable {
     /// The text is not JSON, or lacks a member that its kind of message must have.
     case malformed

@@ -45,6 +45,10 @@ import Testing
     if seeds.count > 1 { #expect(told >= 4 * seeds.count, "the apps were told \(told) things") }
   }
 
+  @Test func `that fail are not taken for killed ones`() async {
+    await #expect(processExitsWith: .exitCode(EXIT_FAILURE)) { Death.fail(DiskFaults.failure) }
+  }
+
   private func verdict(
     _ store: EngineStore, _ directory: String, _ place: String
   ) throws -> KillVerdict {

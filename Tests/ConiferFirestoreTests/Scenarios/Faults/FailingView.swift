@@ -39,6 +39,12 @@ final class FailingView: DocumentView {
     try faults.check(lane)
     return try view.overlays(lane, in: collection)
   }
+  func overlaidPaths(
+    _ lane: Lane, in collection: CollectionPath?
+  ) throws(StoreError) -> [DocumentPath] {
+    try faults.check(lane)
+    return try view.overlaidPaths(lane, in: collection)
+  }
   func query(
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer {
@@ -66,6 +72,7 @@ final class FailingView: DocumentView {
   }
   func entry(_ lane: Lane, _ id: WriteID) throws(StoreError) -> QueueEntry? {
     try faults.check(lane)
+    try faults.check(.readEntry)
     return try view.entry(lane, id)
   }
   func entries(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError) -> [QueueEntry] {

@@ -58,6 +58,8 @@ enum StorageUse: Hashable, Sendable {
   case readQuery
   case readQueue
   case readTotals
+  /// One write of the queue.
+  case readEntry
   case readIncidents
   /// A read or an edit of another lane than the one that was used last.
   case otherLane

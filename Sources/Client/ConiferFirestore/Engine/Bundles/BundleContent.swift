@@ -1,7 +1,7 @@
 import ConiferDocument
 import ConiferWire
 
-/// What a bundle holds, as far as it was read; it is large, so nobody can copy it.
+/// The content of a bundle as far as it was read. It is large, and so cannot be copied.
 struct BundleContent: ~Copyable {
   let metadata: BundleElement.Metadata
   /// The documents, each once.
@@ -16,14 +16,14 @@ struct BundleContent: ~Copyable {
   private let latest: ConiferDocument.Timestamp
   /// Where the elements behind the first one begin.
   private let start: Int
-  /// What the next document is.
+  /// The metadata of the document that follows.
   private var next: BundleElement.DocumentMetadata?
   private var documentCount = 0
 
   /// Begins to read a bundle.
   ///
-  /// - Parameter latest: the latest time that the bundle may be of: what is later would not be replaced by what the
-  ///   server says.
+  /// - Parameter latest: the latest time that the bundle may be of: what the server says would not replace documents of
+  ///   a later time.
   /// - Throws: `invalidArgument` when the bytes begin as no bundle does.
   init(
     of bytes: [UInt8], in database: DatabaseID, before latest: ConiferDocument.Timestamp
@@ -136,13 +136,13 @@ struct BundleContent: ~Copyable {
 }
 
 extension BundleElement.Metadata {
-  /// How far a bundle was taken in: so many documents and bytes of it.
+  /// The progress after so many documents and bytes of the bundle.
   func progress(_ documents: Int, _ bytes: Int) -> BundleProgress {
     BundleProgress(
       documents: documents, totalDocuments: self.documents, bytes: bytes, totalBytes: self.bytes)
   }
 
-  /// All was taken in and is stored.
+  /// The progress at the end: all was taken in and is stored.
   var done: BundleProgress {
     BundleProgress(
       documents: documents, totalDocuments: documents, bytes: bytes, totalBytes: bytes, isDone: true

@@ -3,7 +3,7 @@ import ConiferEngine
 import ConiferStorage
 import ConiferWire
 
-/// The loading of one bundle, which steps do part by part.
+/// The loading of one bundle, part by part, each in a step of its own.
 final class BundleLoad {
   typealias Told = @Sendable (Result<BundleProgress, FirestoreError>) -> Void
 
@@ -15,7 +15,7 @@ final class BundleLoad {
     case storing(ArraySlice<DocumentPath>)
   }
 
-  /// What was read; it is one, whatever there is of it, and never copied.
+  /// The content that was read; it is never copied.
   var content: BundleContent
   var phase = Phase.begun
   /// The tracked query that holds the documents, once these are being stored.

@@ -49,7 +49,7 @@ final class Bundles {
     guard store.lane != nil else { throw store.error }
   }
 
-  /// Does the next part of a load, and has the one behind it done in a step of its own.
+  /// Does the next part of a load, and posts a step for the one after it.
   private func goOn(_ load: BundleLoad) {
     do throws(FirestoreError) {
       try checkOpen()
@@ -91,15 +91,16 @@ final class Bundles {
     }
   }
 
-  /// A day after now, as the device's clock has it or the server was heard last. A clock that was never set says nothing.
+  /// The time a day after now, by the device's clock or by the newest time of the server, whichever is later. A clock
+  /// that was never set does not count.
   private var latestTime: ConiferDocument.Timestamp {
     let known = max(listening.setup.clock.wallTime / 1000, listening.events.newest.seconds)
     let now = known < Self.firstTime ? Self.lastTime : known
     return (try? ConiferDocument.Timestamp(seconds: now + 86_400)) ?? listening.events.newest
   }
 
-  /// 2020, and 2100: a clock before the former was never set, as in a device that lost all power, and no bundle is of
-  /// a time behind the latter.
+  /// The years 2020 and 2100: a clock before the former was never set, as in a device that lost all power, and no
+  /// bundle is of a time after the latter.
   private static let (firstTime, lastTime): (Int64, Int64) = (1_577_836_800, 4_102_444_800)
 
   // MARK: Parts
@@ -151,7 +152,8 @@ final class Bundles {
     return try listening.targets.activate(id, target).id
   }
 
-  /// Stores the next documents of a bundle, and at last what says that they are there.
+  /// Stores the next documents of a bundle, and after the last ones the record that the bundle was
+  /// loaded.
   private func put(
     _ paths: ArraySlice<DocumentPath>, of load: BundleLoad
   ) throws(FirestoreError) -> Bool {
@@ -186,11 +188,11 @@ final class Bundles {
     }
     try store.commit([.documents(store.tree, edits)])
     _ = listening.recovery.attempt { [store, listening] () throws(StoreError) in
-      listening.changed(try store.shown(paths))
+      listening.changed(try store.known(paths))
     }
   }
 
-  /// Stores the queries of a bundle whose documents are stored, and that it is there.
+  /// Stores the queries of a bundle whose documents are stored, and the record that it was loaded.
   private func finish(_ load: BundleLoad) throws(StoreError) {
     let metadata = load.content.metadata
     var edits: [StorageEdit] = []

@@ -1,6 +1,7 @@
 import ConiferDocumentSync
 
-/// Who listens within the engine: gets, until their first event, and kept queries. They are told at once, on its thread.
+/// The engine's own listeners: gets, until their first event, and kept queries. They are called at once, on the
+/// engine's thread.
 final class InnerListeners {
   typealias Told = (Result<ListenEvent, FirestoreError>) -> Void
 

@@ -7,7 +7,8 @@ import Logging
 
 // What the listens ask for, and how it is done.
 extension Listening {
-  /// Has done what the listens ask for, and tells those who wait for that when a listener was told.
+  /// Carries out what the listens ask for. When a listener was told, those who wait for listeners
+  /// to be in sync are told too.
   func run(_ actions: [SyncAction]) {
     guard carryOut(actions), registry.hasInSync else { return }
     outbox.addCall { [registry] in registry.tellAllInSync() }
@@ -161,7 +162,7 @@ extension Listening {
     _ = recovery.attempt { [self] () throws(StoreError) in
       try targets.forget()
       // What a write did that is gone is taken back.
-      changed(try store.shown(listens.pendingPaths.sorted()))
+      changed(try store.known(listens.pendingPaths.sorted()))
       run(listens.lost())
     }
   }

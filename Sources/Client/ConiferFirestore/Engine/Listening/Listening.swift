@@ -6,7 +6,8 @@ import ConiferStorage
 import ConiferWire
 import Logging
 
-/// The listeners, what the server is asked for them, and what of its answers is stored.
+/// The listeners of queries and documents: asks the server for their targets, stores its answers,
+/// and tells them.
 final class Listening {
   var listens: ListenMachine
   let targets: TargetStore
@@ -17,7 +18,7 @@ final class Listening {
   let setup: FirestoreConfiguration
   let recovery: StorageRecovery
   let indexing: IndexCreation
-  /// What is forgotten at the step's end unless something needs it.
+  /// The documents that are forgotten at the step's end unless something needs them.
   let unneeded: UnneededDocuments
   let events: EventStore
   let inner = InnerListeners()
@@ -86,7 +87,7 @@ final class Listening {
     _ query: DocumentQuery, _ options: ListenOptions, _ told: @escaping InnerListeners.Told
   ) { listen(inner.addOnce(told), query, options) }
 
-  /// What the store has of a query, as far as that is not known.
+  /// What the store has of a query; of one that is listened to already only the token and its time.
   private func stored(
     _ query: DocumentQuery, _ number: TargetID
   ) throws(StoreError) -> ConiferDocumentSync.StoredQuery {
@@ -108,7 +109,7 @@ final class Listening {
     run(listens.unlisten(id))
   }
 
-  /// What a query knows is noted while it is listened to; its last listener may be about to leave.
+  /// Records what is known of a query whose last listener may be about to leave.
   private func prepareEnd(of query: DocumentQuery) {
     guard let number = listens.target(of: query) else { return }
     recordCompleteness(number)
@@ -126,6 +127,22 @@ final class Listening {
 
   /// Documents are others than before: a write was made, accepted or refused, or another user is signed in.
   func changed(_ documents: [Document]) { run(listens.changed(documents)) }
+
+  /// Documents are others than before; the listeners end that look where one is that cannot be shown.
+  func changed(_ shown: ShownDocuments) {
+    if !shown.unknown.isEmpty {
+      let refusal = StatusError(
+        .failedPrecondition,
+        "A later version stored what waiting writes do to documents here: open the store with a newer one."
+      )
+      // First, as they would be read anew for what is known.
+      for (target, queries) in listens.queriesByTarget.sorted(by: { $0.key < $1.key })
+      where queries.contains(where: { shown.unknown.contains(where: $0.source.contains) }) {
+        run(listens.refuse(target, refusal))
+      }
+    }
+    changed(shown.known)
+  }
 
   /// The network may be used, or not.
   func setEnabled(_ isEnabled: Bool, meanwhile state: OnlineState = .offline) {
@@ -147,9 +164,13 @@ final class Listening {
     case .said(let change, let version):
       watch.served()
       if case .targets(.rejected, let ids, _) = change {
-        do throws(StoreError) { try targets.refused(ids) } catch { return recovery.report(error) }
+        do throws(StoreError) { try targets.refused(ids) } catch {
+          watch.stream?.taken()
+          return recovery.report(error)
+        }
       }
       run(listens.received(change, version: version))
+      watch.stream?.taken()
     case .closed(let error):
       watch.closed(error)
       run(listens.streamClosed(isFailure: error != nil))

@@ -5,7 +5,7 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
 
-/// Reads that are done once: of documents, of queries, and of numbers that are computed of these.
+/// One-time reads of documents, of queries, and of their aggregates.
 struct DocumentGets {
   let setup: FirestoreConfiguration
   let store: DocumentStore
@@ -104,7 +104,7 @@ struct DocumentGets {
 
   // MARK: Aggregates
 
-  /// Computes numbers of what a query finds.
+  /// Computes aggregates of the documents that a query finds.
   func aggregate(
     _ query: DocumentQuery, _ aggregates: [Aggregate], _ source: GetSource,
     _ told: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void

@@ -1,6 +1,6 @@
 import ConiferEngine
 
-/// Has a step come when a time has come that something waits for.
+/// Posts a step at the earliest time that a part of the engine waits for.
 final class Alarm {
   private let clock: any EngineClock
   private let ring: @Sendable () -> Void

@@ -5,8 +5,8 @@ import ConiferStorage
 import ConiferWire
 import Logging
 
-/// Queries that the app wants kept and up to date: pinned in the store, and listened to without telling anybody, from the
-/// start of each run on.
+/// The queries that the app wants kept in sync: they are pinned in the store, and listened to by the engine itself from
+/// the start of each run on.
 final class KeptQueries {
   private enum State {
     case listening(ListenerID)
@@ -15,7 +15,7 @@ final class KeptQueries {
   }
 
   private var kept: [DocumentTarget: (query: DocumentQuery, state: State)] = [:]
-  /// Those that could not be stored, which the app's next call does.
+  /// Those whose change could not be stored; the app's next call stores it.
   private var unstored: Set<DocumentTarget> = []
   private let store: DocumentStore
   private let listening: Listening

@@ -1,10 +1,14 @@
 import ConiferDocumentSync
 import ConiferEngine
 import ConiferKeyValue
+import ConiferWire
 
 /// Whether the network is used: the app wants it, there is a way to a server, and the storage takes in what comes.
 final class NetworkUse {
-  private let hasServer: Bool
+  private let transport: DocumentTransport?
+  /// Tells when the network may have returned.
+  private var watch: (any NetworkWatch)?
+  private let returned: @Sendable () -> Void
   private var isWanted = true
   private var hasEnded = false
   private(set) var isUsed = false
@@ -12,17 +16,23 @@ final class NetworkUse {
   private let sending: WriteSending
   private let recovery: StorageRecovery
 
+  /// - Parameter returned: called when the network may have returned, on any thread.
   init(
-    hasServer: Bool, _ listening: Listening, _ sending: WriteSending, _ recovery: StorageRecovery
+    _ transport: DocumentTransport?, _ listening: Listening, _ sending: WriteSending,
+    _ recovery: StorageRecovery, returned: @escaping @Sendable () -> Void
   ) {
-    self.hasServer = hasServer
+    self.transport = transport
+    self.returned = returned
     self.listening = listening
     self.sending = sending
     self.recovery = recovery
   }
 
+  private var hasServer: Bool { transport != nil }
+
   /// The storage is open.
   func begin() {
+    watch = transport?.watchNetwork(returned)
     // Listeners are told what is here when nothing else will come.
     if !hasServer { listening.setEnabled(false) }
     update()
@@ -34,7 +44,7 @@ final class NetworkUse {
     self.isWanted = isWanted
     let wasUsed = isUsed
     update()
-    // It was not used before: now the app wants listeners to know.
+    // It was not used before, but listeners are told now that the app wants it off.
     if !isWanted, !wasUsed { listening.setEnabled(false) }
   }
 
@@ -66,6 +76,8 @@ final class NetworkUse {
   func end() {
     hasEnded = true
     isUsed = false
+    watch?.stop()
+    watch = nil
     listening.watch.close()
     sending.setEnabled(false)
   }

@@ -4,8 +4,8 @@ import ConiferStorage
 import ConiferWire
 import Logging
 
-/// Who is signed in: asks the token provider, has steps wait until that is known, hands out tokens, and keeps for the next
-/// start who it is and whether that may have changed.
+/// The user who is signed in: asks the token provider, has steps wait until that is known, hands out tokens, and keeps
+/// for the next start who it is and whether that may have changed.
 ///
 /// Each stream is opened with a token, while the Realtime Database's connection sends tokens by a machine of its own: so
 /// each client has its own `SignedInUser` over the shared `IdentityGate`. Who was signed in last counts as known from the
@@ -24,9 +24,9 @@ final class SignedInUser {
   private var token = Token.unknown
   /// Who is signed in, as the provider said last.
   private(set) var identity = ""
-  /// Whose writes the engine shows, which that user's token goes with.
+  /// The identity whose writes the engine shows, and whose token it uses.
   private var shown = ""
-  /// What the store has of that; nil when it has nothing.
+  /// The identity that is stored for the next start; nil when none is.
   private var stored: String?
   private var questions = Questions()
   private var waiting: [(Result<String?, StatusError>) -> Void] = []
@@ -100,7 +100,7 @@ final class SignedInUser {
   /// The time of `deadline` has come; harmless before.
   func tick() {
     guard retry.isDue(at: setup.clock.now) else { return }
-    // What need not wait goes on as the user who was signed in last.
+    // Steps that need not wait go on as the user who was signed in last.
     ask(forcingRefresh: false, isIdentification: true)
   }
 
@@ -138,7 +138,7 @@ final class SignedInUser {
     }
   }
 
-  /// What an answer means for the engine.
+  /// What the engine has to do after an answer of the provider.
   enum Change {
     case none
     /// Another user is signed in: the engine shows that user's writes, and then calls `shows`.
@@ -260,7 +260,7 @@ private struct Questions {
   }
 }
 
-/// When a token provider that did not say who is signed in is asked again: after a second, then with growing distance.
+/// When a token provider that did not say who is signed in is asked again: after a second, then after growing delays.
 private struct IdentityRetry {
   private(set) var moment: Int64?
   private var delay: Int64 = 1_000

@@ -29,7 +29,7 @@ struct UserChange {
   private func show(_ identity: String) throws(StoreError) {
     guard let old = store.lane else { return }
     let new = Lane(tree: old.tree, identity: identity)
-    let documents = try written(old, new)
+    let shown = try written(old, new)
     let token = try store.read { (view, _) throws(StoreError) in
       try view.metadata(new.tree, MetadataName.stream(identity)) ?? []
     }
@@ -37,29 +37,24 @@ struct UserChange {
     store.engine.show(new)
     sending.userChanged(token: token)
     writes.waiters.userChanged()
-    listening.changed(documents)
+    listening.changed(shown)
     kept.userChanged()
   }
 
   /// The documents where listeners look that have waiting writes of either user, as the new one sees them.
-  private func written(_ old: Lane, _ new: Lane) throws(StoreError) -> [Document] {
+  private func written(_ old: Lane, _ new: Lane) throws(StoreError) -> ShownDocuments {
     let sources = listening.listens.listenedSources
     let isAnywhere = sources.contains { $0.collection == nil }
-    let collections = Set(sources.compactMap(\.collection)).sorted()
+    let collections: [CollectionPath?] =
+      isAnywhere ? [nil] : Set(sources.compactMap(\.collection)).sorted()
     return try store.read { (view, _) throws(StoreError) in
       var paths: Set<DocumentPath> = []
       for lane in [old, new] {
-        if isAnywhere {
-          paths.formUnion(try view.overlays(lane, in: nil).map(\.path))
-        } else {
-          for collection in collections {
-            paths.formUnion(try view.overlays(lane, in: collection).map(\.path))
-          }
+        for collection in collections {
+          paths.formUnion(try view.overlaidPaths(lane, in: collection))
         }
       }
-      var documents: [Document] = []
-      for path in paths.sorted() { documents.append(try view.document(new, path)) }
-      return documents
+      return try view.shown(paths.sorted(), to: new)
     }
   }
 }

@@ -9,7 +9,7 @@ import Logging
 final class DocumentStore {
   let engine: EngineStorage
   let database: DatabaseID
-  /// Whether what nothing needs any more is forgotten at once.
+  /// Whether documents that nothing needs any more are forgotten at once.
   let collectsEagerly: Bool
   private let outbox: Outbox
   private let logger: Logger
@@ -30,11 +30,11 @@ final class DocumentStore {
   var lane: Lane? { engine.lane }
   /// The tree of the database's documents.
   var tree: TreeID { engine.tree }
-  /// Under whom tracked queries and pins stand, which all users share.
+  /// The lane of nobody, under which tracked queries and pins are stored, as all users share them.
   var sharedLane: Lane { Lane(tree: tree) }
   /// Why calls fail that need the storage.
   var error: FirestoreError { FirestoreError(engine.error) }
-  /// What evicts, if the storage does.
+  /// The storage as one that evicts; nil when it does not.
   var evicting: (any EvictingBackend)? { backend as? any EvictingBackend }
 
   func open(_ backend: any DocumentBackend, _ lane: Lane) {
@@ -87,7 +87,14 @@ final class DocumentStore {
     return (incidents + new).filter { $0.tree == tree }
   }
 
+  /// Documents with the waiting writes of who is signed in, as far as this version knows what these do.
+  func known(_ paths: some Sequence<DocumentPath>) throws(StoreError) -> ShownDocuments {
+    try read { (view, lane) throws(StoreError) in try view.shown(paths, to: lane) }
+  }
+
   /// Documents with the waiting writes of who is signed in.
+  ///
+  /// - Throws: `newerFormat` also when a later version stored what the writes do to one of them.
   func shown(_ paths: some Sequence<DocumentPath>) throws(StoreError) -> [Document] {
     try read { (view, lane) throws(StoreError) in
       var documents: [Document] = []

@@ -3,9 +3,9 @@ import ConiferDocumentSync
 import ConiferKeyValue
 import ConiferStorage
 
-/// Stores what the server says of all targets until one moment.
+/// Stores remote events: all that the server said of all targets up to one moment.
 final class EventStore {
-  /// As of when the store has that.
+  /// The newest such moment that is stored.
   private(set) var newest = ConiferDocument.Timestamp.zero
   private let store: DocumentStore
   private let targets: TargetStore
@@ -30,7 +30,7 @@ final class EventStore {
     let documents = news.puts + changes.documents
     var edits = changes.edits
     if !documents.isEmpty { edits.append(.documents(store.tree, documents)) }
-    // What tells nothing is no commit of its own.
+    // An event without changes gets no commit of its own.
     if event.serverTimeWentBack || (!edits.isEmpty && event.version > newest) {
       edits.append(
         .setMetadata(store.tree, MetadataName.snapshot, SnapshotVersion.bytes(event.version)))
@@ -46,12 +46,12 @@ final class EventStore {
     return shown
   }
 
-  /// What an event changes of the documents that it names.
+  /// The changes that an event makes to the documents that it names.
   private struct News {
     /// The edits of documents that are newer than the stored ones; a missing document without a
     /// version is forgotten.
     var puts: [DocumentEdit] = []
-    /// The documents as the server's word is then.
+    /// The documents as the server's word has them after the event.
     var documents: [Document] = []
     /// Whether writes wait, which may be of these documents.
     var isWritten = false
@@ -70,7 +70,8 @@ final class EventStore {
           continue
         }
         let known = try view.document(lane.tree, path)
-        // A server that is heard now cannot have said what is known, or its time was wrong.
+        // What is known is of a time far ahead of the server's present one: its time was wrong
+        // then.
         let isNewer =
           known.isReplaced(by: document) || event.serverTimeWentBack
           || known.version.isFarAhead(of: event.version)

@@ -1,6 +1,6 @@
 import ConiferWire
 
-/// The names under which an engine keeps what is its own in the metadata of a database's tree.
+/// The names of an engine's own entries in the metadata of a database's tree.
 enum MetadataName {
   /// Who was signed in last.
   static let user = "conifer.user"
@@ -8,9 +8,9 @@ enum MetadataName {
   static let change = "conifer.change"
   /// The newest moment of the server's that is stored.
   static let snapshot = "conifer.snapshot"
-  /// What is stored to see whether anything can be.
+  /// An entry without meaning, which is stored to see whether the storage works.
   static let trial = "conifer.trial"
-  /// What begins the names of kept queries.
+  /// The prefix of the names of kept queries.
   static let kept = "conifer.kept "
 
   /// The token of a user's stream of writes.

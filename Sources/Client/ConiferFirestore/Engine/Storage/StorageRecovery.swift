@@ -3,14 +3,14 @@ import ConiferEngine
 import ConiferKeyValue
 import Logging
 
-/// What storage could not take in and is tried again, one after the other and with growing distance: answers to writes,
-/// changes of user, and a trial before the server is listened to again after something that it said could not be read or
-/// stored.
+/// The operations that storage could not do and that are tried again, one after the other and after growing delays:
+/// answers to writes, changes of user, and a trial before the server is listened to again after something that it said
+/// could not be read or stored.
 final class StorageRecovery {
   typealias Operation = () throws(StoreError) -> Void
 
   private var operations: [Operation] = []
-  /// What the server said in this step and could not be stored.
+  /// The events of this step that could not be stored.
   private var refused: [RemoteEvent] = []
   /// Whether something failed in this step that the server is asked for again.
   private var hasFault = false
@@ -19,7 +19,7 @@ final class StorageRecovery {
   /// Whether the storage failed when it was asked last: the network is not used then.
   private(set) var isBlocked = false
   private var delay = StorageRecovery.first
-  /// How long the network is left after something that the server said could not be stored. A trial that passes does not
+  /// How long the network stays unused after an event of the server could not be stored. A trial that passes does not
   /// shorten it, as the server says the same again.
   private var eventDelay = StorageRecovery.first
   /// Whether an operation that waited is being done.
@@ -39,7 +39,7 @@ final class StorageRecovery {
   ///
   /// - Returns: whether it is done.
   func attempt(_ operation: @escaping Operation) -> Bool {
-    // What an operation that waited brings about is its part.
+    // What an operation that waited brings about is part of it.
     guard operations.isEmpty || isTrying else {
       operations.append(operation)
       return false
@@ -64,7 +64,8 @@ final class StorageRecovery {
     if let event { refused.append(event) }
   }
 
-  /// At a step's end: whether something failed, and what was said that could not be stored.
+  /// Takes, at a step's end, the events that could not be stored in it; nil when nothing failed
+  /// that the server is asked for again.
   func takeFaults() -> [RemoteEvent]? {
     guard hasFault else { return nil }
     defer { (hasFault, refused) = (false, []) }

@@ -2,7 +2,8 @@ import ConiferDocument
 import ConiferStorage
 
 extension TargetRecord {
-  /// Whether a record is to be stored in the place of another one: with the first token, and when it is five minutes newer.
+  /// Whether a record is to be stored in the place of another one: when its token is the first or is gone, when
+  /// completeness changed, and when it is five minutes newer.
   func isDue(instead stored: TargetRecord) -> Bool {
     guard self != stored else { return false }
     if stored.token.isEmpty || token.isEmpty || isComplete != stored.isComplete { return true }

@@ -2,7 +2,8 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 
-// What the server said and does not hold any more: it is asked for anew.
+// Forgetting what the server said where it does not hold any more; the server is asked for it
+// again.
 extension TargetStore {
   /// Forgets what the server said of all that is listened to, as the storage lost some of it, and maybe queries too.
   ///

@@ -4,16 +4,16 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
 
-/// The tracked queries of the targets that are listened to: their numbers, what the server said of them, and what of
-/// that is stored.
+/// The tracked queries of the targets that are listened to: their numbers, what the server said of them, and how much
+/// of that is stored.
 final class TargetStore {
   /// A target that is listened to.
   struct Row {
     let target: DocumentTarget
     var query: QueryID
-    /// What is known.
+    /// The record as it is known.
     var record: TargetRecord
-    /// What is stored of it.
+    /// The record as it is stored.
     var stored: TargetRecord
     /// The server time as of which the stored matches are complete; nil if they are not.
     var completeTime: ConiferDocument.Timestamp?
@@ -35,7 +35,7 @@ final class TargetStore {
   subscript(id: TargetID) -> Row? { rows[id] }
   /// The number of a target that is listened to.
   func number(of target: DocumentTarget) -> TargetID? { numbers[target] }
-  /// All that is listened to.
+  /// The numbers of all targets that are listened to.
   var all: [TargetID] { rows.keys.sorted() }
 
   /// The number on the wire of a tracked query: even, and never given twice.
@@ -121,7 +121,7 @@ final class TargetStore {
   ///
   /// - Parameters:
   ///   - time: as of when the bundle has the target's documents.
-  ///   - matches: these.
+  ///   - matches: the paths of these documents.
   /// - Returns: the edits that store it; nil when the server has said as much, or somebody listens.
   func seed(
     _ target: DocumentTarget, _ time: ConiferDocument.Timestamp, _ matches: [DocumentPath]
@@ -138,7 +138,8 @@ final class TargetStore {
     return (.saveQuery(query), .setMatches(id, matches))
   }
 
-  /// Nobody listens to a target any more: what is known of it is stored, or forgotten where that is so.
+  /// Nobody listens to a target any more: what is known of it is stored, or forgotten in a cache that keeps only what
+  /// is used.
   func release(_ target: DocumentTarget) {
     guard let number = numbers.removeValue(forKey: target),
       let row = rows.removeValue(forKey: number)
@@ -150,7 +151,7 @@ final class TargetStore {
         try store.commit(edits(row))
       }
     } catch {
-      // It is as it was stored when it is listened to again.
+      // When it is listened to again, it begins with what was stored before.
       store.log("what the server said of a query is not kept", error)
     }
     _ = store.setActive(false, row.query)

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 
-/// Documents that maybe nothing needs any more, for a cache that keeps them only as long as something does.
+/// Documents that perhaps nothing needs any more, for a cache that keeps documents only while something needs them.
 final class UnneededDocuments {
   private var candidates: Set<DocumentPath> = []
   /// Documents of bundles, which stay.
@@ -16,7 +16,7 @@ final class UnneededDocuments {
     if store.collectsEagerly { candidates.formUnion(paths) }
   }
 
-  /// Documents stay that a bundle brought.
+  /// Documents that a bundle brought stay.
   func keep(_ paths: some Sequence<DocumentPath>) {
     if store.collectsEagerly { kept.formUnion(paths) }
   }

@@ -1,6 +1,6 @@
 import ConiferWire
 
-/// The place of the stream of listens.
+/// The slot of the stream of listens.
 typealias WatchSlot = StreamSlot<any WatchStream>
-/// The place of the stream of writes.
+/// The slot of the stream of writes.
 typealias WriteSlot = StreamSlot<any WriteStream>

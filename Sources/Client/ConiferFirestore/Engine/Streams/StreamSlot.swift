@@ -2,10 +2,11 @@ import ConiferDocumentSync
 import ConiferEngine
 import ConiferWire
 
-/// The number of a stream among those that were opened: what comes late of an earlier one is passed over.
+/// The number of a stream among those that were opened, so that late events of an earlier one are ignored.
 typealias StreamNumber = UInt64
 
-/// The place of one stream to the server: when it is opened and closed, and the stream that there is.
+/// One stream to the server over all its openings: it decides when the stream is opened and closed, and holds the open
+/// one.
 final class StreamSlot<Stream> {
   private enum State {
     case closed
@@ -22,7 +23,7 @@ final class StreamSlot<Stream> {
   /// Opens a stream with a token and a number.
   private let connect: (String?, StreamNumber) -> Stream?
   private let end: (Stream) -> Void
-  /// Has an error told that kept the stream from being opened.
+  /// Reports the error that kept the stream from being opened.
   private let failed: (StatusError, StreamNumber) -> Void
 
   init(
@@ -69,7 +70,7 @@ final class StreamSlot<Stream> {
   func used() { machine.used() }
   /// The server said something that shows that all is well.
   func served() { machine.served() }
-  /// What failed was one request's fault.
+  /// The last failure was the fault of one request, so that the next attempt need not wait.
   func inhibitBackoff() { machine.inhibitBackoff() }
 
   /// The stream is to be used no longer: nothing more of it is told.

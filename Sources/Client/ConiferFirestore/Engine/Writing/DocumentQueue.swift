@@ -3,7 +3,7 @@ import ConiferEngine
 import ConiferKeyValue
 import ConiferStorage
 
-/// What the app asks about its queue, and changes in it: writes that wait, and those that the server refused.
+/// The app's requests to its queue: they list, retry and discard writes that wait, and writes that the server refused.
 struct DocumentQueue {
   let store: DocumentStore
   let writes: DocumentWrites
@@ -43,7 +43,7 @@ struct DocumentQueue {
     return entry.state == .sent ? .outcomeUnknown : entry.state
   }
 
-  /// How a write ended; nil when it has not, and a receipt is told.
+  /// How a write ended; nil when it has not ended, and then the receipt is told of its end.
   func outcome(
     of receiptID: WriteReceipt.ID, _ receipt: WriteReceipt
   ) throws(FirestoreError) -> WriteReceipt.Outcome? {
@@ -95,11 +95,43 @@ struct DocumentQueue {
         .failedPrecondition,
         "This version cannot read the write \(receiptID), and so cannot send it. Discard it.")
     }
-    try failing("The write was not queued again") { () throws(StoreError) in
-      _ = try store.commit([.setState(id.lane, id.number, .queued)])
+    try change(.setState(id.lane, id.number, .queued), "The write was not queued again") {
+      (view) throws(StoreError) in
+      try view.entry(id.lane, id.number)?.state == .queued
+    } then: { [writes, sending] in
+      writes.changed(batch, in: id.lane)
+      sending.requeued()
     }
-    writes.changed(batch, in: id.lane)
-    sending.requeued()
+  }
+
+  /// Changes a write. A commit that is reported as failed may have been made all the same: that is found out, if need be
+  /// once the storage works again.
+  ///
+  /// - Parameters:
+  ///   - what: what is not done when that fails, as a sentence.
+  ///   - isMade: whether the store has the change.
+  ///   - then: what follows once it has.
+  ///   - otherwise: what follows once it is known not to have it.
+  private func change(
+    _ edit: StorageEdit, _ what: String,
+    _ isMade: @escaping (any DocumentView) throws(StoreError) -> Bool,
+    then: @escaping () -> Void, otherwise: @escaping () -> Void = {}
+  ) throws(FirestoreError) {
+    let failure: StoreError
+    do throws(StoreError) {
+      try store.commit([edit])
+      return then()
+    } catch { failure = error }
+    let isKnown: () throws(StoreError) -> Bool = { [store] () throws(StoreError) in
+      try store.read { (view, _) throws(StoreError) in try isMade(view) }
+    }
+    do throws(StoreError) {
+      if try isKnown() { return then() }
+      otherwise()
+    } catch {
+      writes.recovery.failed { () throws(StoreError) in try isKnown() ? then() : otherwise() }
+    }
+    throw FirestoreError(failure, what)
   }
 
   /// Gives up a write that is not under way to the server.
@@ -114,17 +146,17 @@ struct DocumentQueue {
     }
     let wasSent = !isRefused && entry.attempts > 0
     let doubt = wasSent ? ", of which nobody knows whether the server made it" : ""
-    do throws(StoreError) {
-      try store.commit([.finish(id.lane, id.number, .discarded)])
-    } catch {
+    try change(.finish(id.lane, id.number, .discarded), "The write was not discarded") {
+      (view) throws(StoreError) in
+      try view.finishedWrite(id.lane, id.number)?.outcome == .discarded
+    } then: { [writes] in
+      writes.end(
+        id, .discarded,
+        DatabaseError(.discarded, "The app discarded the write \(receiptID)\(doubt)."))
+      writes.changed(batch ?? .unreadable, in: id.lane)
+    } otherwise: { [sending] in
       // It may have been taken from what is to be sent next.
       sending.requeued()
-      throw FirestoreError(error, "The write was not discarded")
     }
-    writes.end(
-      id, .discarded,
-      DatabaseError(
-        .discarded, "The app discarded the write \(receiptID)\(doubt)."))
-    writes.changed(batch ?? .unreadable, in: id.lane)
   }
 }

@@ -5,27 +5,29 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
 
-/// The app's writes: from the call into the queue, and from the server's answer to their end.
+/// Brings the app's writes from the call into the queue, and from the server's answer to their end.
 final class DocumentWrites {
   /// A write that is to be queued, and when it was made.
-  private struct StampedWrite {
+  struct StampedWrite {
     let writes: [Mutation]
     let written: ConiferDocument.Timestamp
   }
 
   let durability: DurabilityWaits
   let progress = WriteProgress()
-  private let unqueued = UnqueuedWrites<StampedWrite>()
+  let unqueued = UnqueuedWrites<StampedWrite>()
   /// The documents that they write.
-  private var unqueuedPaths: Set<DocumentPath> = []
+  var unqueuedPaths: Set<DocumentPath> = []
+  /// Commits of writes that were reported as failed, of which nobody could read yet whether they were made.
+  var doubtful: [DoubtfulWrites] = []
   /// Writes whose records were lost and that have not ended: they are on their way.
   private var lost: Set<OutboundWriteID> = []
   let waiters: WriteWaiters
-  private let setup: FirestoreConfiguration
-  private let store: DocumentStore
-  private let listening: Listening
-  private let recovery: StorageRecovery
-  private let outbox: Outbox
+  let setup: FirestoreConfiguration
+  let store: DocumentStore
+  let listening: Listening
+  let recovery: StorageRecovery
+  let outbox: Outbox
   private let post: @Sendable (DocumentStep) -> Void
 
   init(
@@ -43,89 +45,7 @@ final class DocumentWrites {
     self.post = post
   }
 
-  // MARK: Into the queue
-
-  /// Whether there are writes that are not queued yet.
-  var hasUnqueued: Bool { !unqueued.isEmpty }
-  /// Whether as many are to be queued as should share a commit.
-  var isFull: Bool { unqueued.isFull }
-
-  /// Whether the writes before this one must be committed first, because its transforms depend on
-  /// what they make of its documents.
-  func mustFollowCommit(_ writes: [Mutation]) -> Bool {
-    hasUnqueued && writes.contains { !$0.transforms.isEmpty && unqueuedPaths.contains($0.path) }
-  }
-
-  /// Takes in a write, which is queued in one commit with those that follow it.
-  func add(_ writes: [Mutation], _ caller: WriteCaller) {
-    let now = try? ConiferDocument.Timestamp(microseconds: setup.clock.wallTime * 1000)
-    unqueued.add(StampedWrite(writes: writes, written: now ?? .zero), caller)
-    unqueuedPaths.formUnion(writes.map(\.path))
-  }
-
-  /// Has the writes that came queued, in one commit; when that fails, each is tried alone.
-  func queueAll() {
-    let group = unqueued.takeAll()
-    unqueuedPaths = []
-    guard let lane = store.lane else {
-      for (_, caller) in group { fail(caller, store.error) }
-      return
-    }
-    queue(group, in: lane)
-  }
-
-  private func queue(_ group: [(content: StampedWrite, caller: WriteCaller)], in lane: Lane) {
-    let paths = Set(group.flatMap { $0.content.writes.map(\.path) })
-    var shown: [DocumentPath: Document] = [:]
-    do throws(StoreError) {
-      for document in try store.shown(paths) { shown[document.path] = document }
-    } catch {
-      // What cannot be read may concern one of them alone.
-      if group.count > 1 {
-        for write in group { queue([write], in: lane) }
-      } else {
-        for (_, caller) in group { fail(caller, FirestoreError(error, "The write was not queued")) }
-      }
-      return
-    }
-    for (write, caller) in group {
-      let batch = MutationBatch(write.writes, written: write.written) {
-        shown[$0] ?? Document($0, .unseen)
-      }
-      outbox.addEdits([.enqueue(lane, batch.payload)]) { [self] result in
-        switch result {
-        case .success(let numbers):
-          guard let number = numbers.writes.first else { return }
-          queued(OutboundWriteID(lane, number), caller, numbers.commit)
-          // What the write makes of its documents is what the store has of them now.
-          let changed = batch.paths.map { path in
-            batch.applied(to: shown[path] ?? Document(path, .unseen))
-          }
-          for document in changed { shown[document.path] = document }
-          listening.changed(changed)
-        case .failure(let error):
-          fail(caller, FirestoreError(error, "The write was not queued"))
-        }
-      }
-    }
-    outbox.commit(after: {}, willStore: { _ in })
-  }
-
-  /// Tells the app of a write that was not queued.
-  private func fail(_ caller: WriteCaller, _ error: FirestoreError) {
-    let error = DatabaseError(error)
-    caller.receipt.fail(error)
-    if let completion = caller.completion { outbox.addCall { completion(error) } }
-  }
-
-  /// A write is in the queue.
-  private func queued(_ id: OutboundWriteID, _ caller: WriteCaller, _ commit: CommitID) {
-    let receipt = caller.receipt
-    receipt.setID(WriteReceipt.ID(id))
-    follow(id, caller, isNew: true)
-    durability.tell(
-      receipt, whenDurable: commit, as: setup.options.durability.wanted, in: store.engine)
-  }
+  // MARK: Who waits
 
   /// Notes who is to be told of a write's end.
   ///
@@ -153,7 +73,8 @@ final class DocumentWrites {
     _ id: OutboundWriteID, _ batch: MutationBatch, _ commitTime: ConiferDocument.Timestamp,
     _ results: [WriteResult], token: [UInt8]
   ) throws(StoreError) -> CommitID? {
-    // Not so when its record was lost, or an earlier call's commit was made and reported as failed.
+    // It is not queued when its record was lost, or when an earlier call's commit was made but
+    // reported as failed.
     let isQueued = try find(id) != nil
     let documents = try store.read { (view, lane) throws(StoreError) in
       var documents: [Document] = []
@@ -284,13 +205,13 @@ final class DocumentWrites {
     }
   }
 
-  /// The documents of a write that left the queue, or came back, are others. Listeners are told once they can be read.
+  /// A write left the queue or came back, which changes its documents. Listeners are told once these can be read.
   func changed(_ batch: MutationBatch, in lane: Lane) {
     listening.unneeded.add(batch.paths)
     _ = recovery.attempt { [store, listening, waiters] () throws(StoreError) in
       try waiters.ended()
       guard lane == store.lane else { return }
-      listening.changed(try store.shown(batch.paths))
+      listening.changed(try store.known(batch.paths))
     }
   }
 
@@ -299,6 +220,12 @@ final class DocumentWrites {
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
     for follower in progress.removeFollowers() { follower.receipt?.close(error) }
+    for receipt in doubtful.flatMap(\.writes).map(\.caller.receipt) {
+      receipt.close(error)
+      // Nobody will say whether it was queued.
+      receipt.fail(error)
+    }
+    doubtful = []
     waiters.close()
   }
 }

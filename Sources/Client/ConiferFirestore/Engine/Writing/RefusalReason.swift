@@ -1,7 +1,8 @@
 import ConiferDocumentSync
 import ConiferWire
 
-/// Why a write waits for the app, as it is kept with the write: the name of the server's code, and its words behind a space.
+/// The reason why the server refused a write, as it is kept with the write: the name of the server's code, and its
+/// words after a space.
 struct RefusalReason {
   let error: StatusError
 
@@ -15,7 +16,7 @@ struct RefusalReason {
       code ?? .unknown, code == nil ? text : parts.count > 1 ? parts[1] : "The server refused it.")
   }
 
-  /// What is kept.
+  /// The text that is kept.
   var text: String { "\(error.code.name) \(error.message)" }
 }
 

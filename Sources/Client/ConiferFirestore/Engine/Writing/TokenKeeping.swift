@@ -1,4 +1,4 @@
-/// A token of the stream of writes, and what it is kept for.
+/// A token of the stream of writes, and what it is made durable for.
 enum KeptToken: Sendable {
   /// The server is to be greeted with it.
   case greeting([UInt8])
@@ -14,7 +14,7 @@ enum KeptToken: Sendable {
   }
 }
 
-/// Which token of a user's stream of writes survives a loss of power, where writes do.
+/// The token of a user's stream of writes that survives a loss of power, where the app's writes do.
 ///
 /// The server forgets its answers up to the token that the client sends. So the client sends a
 /// durable token: a loss of power may put an answered write back into the queue, and the server

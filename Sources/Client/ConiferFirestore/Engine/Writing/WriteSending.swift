@@ -5,7 +5,7 @@ import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
 
-/// The writes of the queue on their way to the server.
+/// Brings the writes of the queue to the server, over the stream of writes.
 final class WriteSending {
   private(set) var pipeline = WritePipeline(isEnabled: false)
   /// The writes that the server has answered, and of which that could not be stored yet.
@@ -136,8 +136,8 @@ final class WriteSending {
     }
   }
 
-  /// Keeps the token of the stream before anything is sent on it, as a batch that was made and whose answer is lost, with
-  /// the process too, would be made once more otherwise.
+  /// Stores the token of the stream before anything is sent on it. Without it, a batch that was made, but whose answer
+  /// was lost together with the process, would be made once more.
   ///
   /// - Returns: the commit; nil when it cannot be stored: nothing is sent then.
   private func commit(_ token: [UInt8]) -> CommitID? {
@@ -150,7 +150,7 @@ final class WriteSending {
     }
   }
 
-  /// Goes on with a token, once it survives what the app's writes do.
+  /// Goes on with a token, once it is as durable as the app's writes.
   private func keep(_ token: KeptToken) {
     guard writes.survivePower, !token.bytes.isEmpty, !keeping.isDurable(token.bytes) else {
       return proceed(with: token)
@@ -171,16 +171,16 @@ final class WriteSending {
   /// Whether a token is being made durable before anything else is said on the stream.
   var isKeeping: Bool { keeping.isWaiting(for: slot.number) }
 
-  /// A token of the stream that there is survives what the app's writes do, or could not be made durable.
+  /// A token of the present stream is as durable as the app's writes, or could not be made so.
   func kept(_ token: KeptToken, _ result: Result<Void, DatabaseError>) {
     if case .failure(let error) = result { store.engine.report(error) }
     switch (result, token) {
     case (.success, _):
       keeping.end(token)
       proceed(with: token)
-    // The server goes on being shown the last one that is.
+    // The server is shown the last durable token until there is another one.
     case (.failure, .answered): break
-    // What is sent now might be made twice: the server is greeted anew later.
+    // A batch that is sent now might be made twice: the server is greeted again later.
     case (.failure(let error), _):
       slot.stream?.close()
       happened(.closed(StatusError(.unavailable, error.message)))

@@ -4,7 +4,7 @@ import ConiferEngine
 import ConiferKeyValue
 import ConiferStorage
 
-/// Who waits until the writes of now have ended.
+/// The callers of `waitForPendingWrites`, until the writes that waited then have ended.
 final class WriteWaiters {
   typealias Told = @Sendable (FirestoreError?) -> Void
 
@@ -52,7 +52,7 @@ final class WriteWaiters {
     }
   }
 
-  /// Writes have left the queue: those who waited for all up to the oldest that still waits are told.
+  /// Writes have left the queue: callers are told that waited only for writes older than the oldest that still waits.
   ///
   /// - Throws: when the queue cannot be read; it is called again then.
   func ended() throws(StoreError) {

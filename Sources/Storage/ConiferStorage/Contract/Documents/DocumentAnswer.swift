@@ -1,10 +1,10 @@
 public import ConiferDocument
 
-/// The documents that a query gives, and how they were found.
+/// The documents that a query gives, with an explanation of how they were found.
 public struct DocumentAnswer: Sendable {
   /// The documents, in the query's order.
   public var documents: [Document]
-  /// How they were found.
+  /// The explanation of how they were found.
   public var explanation: DocumentExplanation
 
   /// The documents that a query gives.
@@ -21,9 +21,9 @@ public struct DocumentAnswer: Sendable {
   }
 }
 
-/// How a query of documents was answered, and what that cost.
+/// An explanation of how a query of documents was answered, and what that cost.
 public struct DocumentExplanation: Hashable, Sendable {
-  /// Where the documents came from.
+  /// The way in which a query found its documents, such as a scan or an index.
   public enum Plan: Hashable, Sendable {
     /// All stored documents of so many collections were looked at.
     case scan(collections: Int)
@@ -36,7 +36,7 @@ public struct DocumentExplanation: Hashable, Sendable {
     case indexes([[DocumentIndex]])
   }
 
-  /// Where the documents came from.
+  /// The way in which the query found its documents.
   public var plan: Plan
   /// How many stored documents were looked at.
   public var documentsRead = 0
@@ -56,6 +56,6 @@ public struct DocumentExplanation: Hashable, Sendable {
   /// The index that will serve the query once it is built.
   public var building: DocumentIndex?
 
-  /// How a query was answered.
+  /// An explanation without costs.
   public init(_ plan: Plan) { self.plan = plan }
 }

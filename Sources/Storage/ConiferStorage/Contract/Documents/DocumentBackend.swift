@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-/// A backend that keeps documents, in trees with the key order `documents`.
+/// A storage backend that also keeps documents, in trees with the key order `documents`.
 ///
 /// Documents change by ``StorageEdit/documents(_:_:)``, and writes to them are queued as ``MutationBatch/payload``. What the
 /// waiting writes of a lane do to a document is kept as one overlay in the commit that queues, answers or drops a

@@ -1,7 +1,7 @@
 public import ConiferDocument
 import ConiferKeyValue
 
-/// One change of what is cached of a tree of documents.
+/// One change of a tree's cached documents, of the matches of its queries, or of its indexes.
 public enum DocumentEdit: Sendable {
   /// Stores what the server said of a document, be it that it is missing; whatever was known before goes.
   ///
@@ -14,13 +14,13 @@ public enum DocumentEdit: Sendable {
   case setMatches(QueryID, [DocumentPath])
   /// Adds to and removes from the set of documents that the server says a query matches.
   case updateMatches(QueryID, added: [DocumentPath], removed: [DocumentPath])
-  /// Says as of when a query's matches are whole, once the commit's other edits are done: what the query gives of the
-  /// stored documents that were read by then is among them. Nil when no time is known.
+  /// Stores the time as of which a query's matches are complete, once the commit's other edits are done: what the query
+  /// gives of the stored documents that were read by then is among them. Nil when no time is known.
   ///
   /// The query is answered from its matches then (`DocumentView.query(_:_:tracked:)`). The version is forgotten when
-  /// matches are removed or replaced, unless the same commit says it again behind them, and when a document is stored that
-  /// was read by then; and it is not taken where documents were stored that were read later, as far as the backend does
-  /// not know which. Refused as `invalid` for a source that is not the query's, and for a document's query.
+  /// matches are removed or replaced, unless the same commit says it again behind them, and when a document is stored
+  /// that was read by then; and it is not stored where the backend does not know which documents were read later.
+  /// Refused as `invalid` for a source that is not the query's, and for a document's query.
   case setMatchesVersion(QueryID, MatchesVersion?)
   /// Makes the declared indexes of the tree be exactly these; declaring what is declared changes nothing.
   ///

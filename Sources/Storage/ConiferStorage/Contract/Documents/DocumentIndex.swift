@@ -1,10 +1,10 @@
 public import ConiferDocument
 public import ConiferKeyValue
 
-/// An index that a client declares over the documents of some collections: composite when it has
-/// several fields.
+/// An index that a client declares over the documents of collections with one id: composite when it
+/// has several fields.
 public struct DocumentIndex: Sendable {
-  /// Which documents one query finds by the index.
+  /// Whether an index serves queries of one collection or of a collection group.
   public enum Scope: Hashable, Sendable {
     /// Those of one collection.
     case collection
@@ -12,9 +12,10 @@ public struct DocumentIndex: Sendable {
     case group
   }
 
-  /// A field, and how the index holds its values.
+  /// A field of an index, and how the index holds its values.
   public struct Field: Hashable, Sendable {
-    /// How values are held.
+    /// Whether an index holds a field's values ascending, descending, or by the elements of an
+    /// array.
     public enum Kind: Hashable, Sendable {
       /// The whole value, from the least to the greatest.
       case ascending

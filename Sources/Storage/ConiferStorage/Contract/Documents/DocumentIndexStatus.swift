@@ -1,4 +1,4 @@
-/// How an index of documents stands.
+/// The state of a declared index of documents, with its number of entries and its bytes.
 public struct DocumentIndexStatus: Hashable, Sendable {
   /// The index.
   public let index: DocumentIndex
@@ -9,7 +9,7 @@ public struct DocumentIndexStatus: Hashable, Sendable {
   /// Bytes of their keys and values, with the space byte.
   public let bytes: Int
 
-  /// How an index of documents stands.
+  /// The state of an index of documents.
   public init(index: DocumentIndex, state: IndexStatus.State, entries: Int = 0, bytes: Int = 0) {
     self.index = index
     self.state = state

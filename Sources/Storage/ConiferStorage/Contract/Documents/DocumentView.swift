@@ -1,7 +1,7 @@
 public import ConiferDocument
 public import ConiferKeyValue
 
-/// One moment of a store with its documents.
+/// A frozen state of a store, from which documents can be read as well.
 ///
 /// Each read throws as those of ``StorageView``, and `invalid` for a tree that holds no documents.
 public protocol DocumentView: StorageView {
@@ -17,8 +17,15 @@ public protocol DocumentView: StorageView {
   func collections(
     _ tree: TreeID, after: CollectionPath?, limit: Int
   ) throws(StoreError) -> [CollectionPath]
-  /// What the waiting writes of a lane do to documents, in the order of these; of one collection or all.
+  /// The overlays of a lane's waiting writes, in the order of their documents; of one collection or all.
+  ///
+  /// - Throws: `newerFormat` when a later version stored one of them.
   func overlays(_ lane: Lane, in collection: CollectionPath?) throws(StoreError) -> [Overlay]
+  /// The documents that the waiting writes of a lane change, in their order; of one collection or all. Those are among them
+  /// of which a later version stored what the writes do.
+  func overlaidPaths(
+    _ lane: Lane, in collection: CollectionPath?
+  ) throws(StoreError) -> [DocumentPath]
   /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
   ///
   /// - Parameter id: the tracked query that this one is, or nil. Where its matches have a version the backend may look
@@ -30,13 +37,21 @@ public protocol DocumentView: StorageView {
   ) throws(StoreError) -> DocumentAnswer
   /// The documents that the server says a tracked query matches, in their order.
   func matches(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> [DocumentPath]
-  /// As of when the matches of a tracked query were whole; nil when the backend does not know.
+  /// The time as of which the matches of a tracked query are complete; nil when the backend does
+  /// not know.
   func matchesVersion(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> MatchesVersion?
-  /// How the declared indexes of a tree stand, in the order of their declaration.
+  /// The states of a tree's declared indexes, in the order of their declaration.
   func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus]
 }
 
 extension DocumentView {
+  /// The documents of `overlays`.
+  public func overlaidPaths(
+    _ lane: Lane, in collection: CollectionPath?
+  ) throws(StoreError) -> [DocumentPath] {
+    try overlays(lane, in: collection).map(\.path)
+  }
+
   /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
   public func query(_ lane: Lane, _ query: DocumentQuery) throws(StoreError) -> DocumentAnswer {
     try self.query(lane, query, tracked: nil)

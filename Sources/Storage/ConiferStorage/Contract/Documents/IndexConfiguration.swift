@@ -1,7 +1,8 @@
 public import ConiferKeyValue
 import ConiferTree
 
-/// The indexes of documents as the vendor's tool exports them (`firebase firestore:indexes`).
+/// The declared indexes of documents in the JSON form of the vendor's tool (`firebase
+/// firestore:indexes`).
 ///
 /// Exemptions of single fields, indexes for nearest-neighbour search and keys that mean nothing here
 /// are passed over: nothing is indexed that is not declared.

@@ -1,13 +1,14 @@
 public import ConiferDocument
 
-/// As of when the matches of a tracked query were whole, so that the query can be answered from them.
+/// The server's time at which the stored matches of a tracked query were complete, so that the
+/// query can be answered from them.
 public struct MatchesVersion: Hashable, Sendable {
   /// Where the query looks for documents: a collection or a group.
   public let source: DocumentQuery.Source
   /// The server's time: what the query gives of the stored documents that were read by then is among the matches.
   public let time: Timestamp
 
-  /// As of when matches were whole.
+  /// The time as of which matches of a source are complete.
   public init(_ source: DocumentQuery.Source, at time: Timestamp) {
     self.source = source
     self.time = time

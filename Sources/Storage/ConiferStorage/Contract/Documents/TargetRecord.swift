@@ -1,11 +1,12 @@
 package import ConiferDocument
 
-/// What a tracked query of documents keeps in its resume token's place: as of when the client has what the server said,
-/// and where the server goes on.
+/// The record that a tracked query of documents keeps in place of its resume token: the server's time up to which the
+/// client has what the server said, and the token with which the server goes on.
 package struct TargetRecord: Hashable, Sendable {
-  /// As of when the client has what the server said; zero when it said nothing yet.
+  /// The server's time up to which the client has what the server said; zero when it said nothing
+  /// yet.
   package var version = Timestamp.zero
-  /// Where the server goes on; empty when it starts anew.
+  /// The token with which the server goes on; empty when it starts anew.
   package var token: [UInt8] = []
   /// Whether the server has ever told all that the query gives.
   package var isComplete = false

@@ -3,7 +3,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Does commits: those that wait together share one batch, and each still succeeds or fails by itself.
+/// Applies commits: those that wait together share one batch, and each still succeeds or fails by itself.
 final class Committer {
   private let writer: StoreWriter
   private let repairer: Repairer
@@ -20,7 +20,7 @@ final class Committer {
     self.keepsIndexes = keepsIndexes
   }
 
-  /// Does commits and answers each.
+  /// Applies commits and answers each.
   ///
   /// - Parameter trees: the trees of which eviction wants to know whether uncovered data was written.
   func commit(_ group: [PackedEngine.Pending], watching trees: Set<TreeID>) {
@@ -84,7 +84,8 @@ final class Committer {
     defer { tx.close() }
     var outcomes: [Result<(writes: [WriteID], queries: [QueryID]), StoreError>] = []
     var durability = Durability.relaxed
-    // What is laid over a document may grow by it, and the next ones that end free that.
+    // The overlay of a document may grow when one of its writes ends, and shrinks when the next
+    // ones do.
     tx.frees = group.allSatisfy { $0.edits.endWrites }
     for pending in group {
       let saved = tx.state
@@ -344,11 +345,11 @@ struct CommitApplier {
     if payload.kind == .tree { try info(lane.tree).order.requireNodes() }
   }
 
-  /// Notes that a write of a lane changes or ends.
+  /// Notes, for the overlays of documents, that a write of a lane changes or ends.
   ///
   /// - Parameters:
-  ///   - section: where it must stand before; nil for anywhere.
-  ///   - ends: whether it goes.
+  ///   - section: the section of the lane that it must be in; nil for any.
+  ///   - ends: whether the write leaves the queue.
   private mutating func noteChange(
     _ lane: Lane, _ id: WriteID, from section: QueueReader.Section? = nil, ends: Bool = false
   ) throws(StoreError) {
@@ -360,7 +361,7 @@ struct CommitApplier {
     } else {
       overlays.didChange(found.entry.payload, in: lane)
     }
-    // What a write kept from eviction may go with it.
+    // Data that only this write kept from eviction may be evicted now.
     uncover(lane.tree, weight: 1)
   }
 

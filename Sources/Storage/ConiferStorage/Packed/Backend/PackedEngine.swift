@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 import Synchronization
 
-/// Gives all that changes the store its turn: commits, eviction, building of indexes, mending,
-/// housekeeping. Each has its own state; all learn what one of them changed.
+/// Gives each part that changes the store its turn: commits, eviction, building of indexes,
+/// mending, housekeeping. Each has its own state, and is told what the others changed.
 final class PackedEngine: @unchecked Sendable {
   // Unchecked: `activity`, `leaves`, `policy` and `incidentObserver` are safe on any thread. All else is used within `drain` alone,
   // which `StoreThread` calls on one thread at a time.
@@ -15,7 +15,7 @@ final class PackedEngine: @unchecked Sendable {
     let reply: @Sendable (Result<CommitReceipt, StoreError>) -> Void
   }
 
-  /// Work for whoever drains.
+  /// A piece of work for the thread that drains the queue.
   enum Work: Sendable {
     case commit(Pending)
     /// Gets the engine, or why there is none any more.
@@ -31,7 +31,7 @@ final class PackedEngine: @unchecked Sendable {
   let indexBuilder: IndexBuilder
   let mender: Mender
   let housekeeper: Housekeeper
-  /// Who is told that a report of damage was stored.
+  /// The observer that is called when a report of damage was stored.
   let incidentObserver = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
@@ -53,7 +53,7 @@ final class PackedEngine: @unchecked Sendable {
     }
   }
 
-  /// What is done about damage.
+  /// The policy by which damage is repaired or left.
   var policy: DamagePolicy { repairer.policy }
 
   /// Does queued work in order; neighbouring commits share one batch. Without work, it does a slice of

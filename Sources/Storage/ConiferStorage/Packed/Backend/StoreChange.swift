@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// What a change of the store did, for those who keep count of it.
+/// The effect of a change of the store, for the parts that keep counts.
 struct StoreChange {
   /// The counts of the trees that changed.
   var usage: [TreeID: UsageRow] = [:]
@@ -20,7 +20,7 @@ struct CoverChange {
   var uncoveredWeight = 0
   var wiped: Set<TreeID> = []
   var removed: Set<Activity.Name> = []
-  /// Queries that were saved without a use of their own.
+  /// Queries that were saved without a last use of the caller's.
   var saved: [Activity.Name] = []
 }
 

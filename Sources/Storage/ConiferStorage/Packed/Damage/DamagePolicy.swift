@@ -1,9 +1,9 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// What a damaged record costs.
+/// What is lost with a damaged record.
 enum DamageCost {
-  /// All: no store can do without its registry of trees.
+  /// Everything: no store can do without its registry of trees.
   case store
   /// The leaves of a run: their range is dropped, and the queries over it are incomplete.
   case run
@@ -29,7 +29,8 @@ enum DamageCost {
   case overlays
   /// Nothing: the collections are listed anew from the documents, in slices.
   case collections
-  /// As of when queries of documents were whole: they look at all documents until they are whole again.
+  /// The times as of which matches of queries were complete: these queries look at all documents until their matches
+  /// are complete again.
   case changes
   /// Nothing: the tree is counted anew, in slices.
   case counts

@@ -1,11 +1,11 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// How far the runs are dropped that a lost dictionary leaves unreadable.
+/// The progress of dropping the runs that a lost dictionary leaves unreadable.
 struct DictionaryDrop: Sendable {
   let number: UInt32
   private let tree: TreeID
-  /// Runs of which a delta may need it.
+  /// Runs that may have a delta which needs the dictionary.
   private var changed = NumberMap()
   private var scan: SpaceScan
 
@@ -23,7 +23,7 @@ struct DictionaryDrop: Sendable {
 
   var isDone: Bool { scan.isDone }
 
-  /// The keys of runs that cannot be read without the dictionary, of the next ones.
+  /// The keys of those of the next runs that cannot be read without the dictionary.
   mutating func users(_ tx: LeafTransaction) throws(StoreError) -> [Bytes] {
     var users: [Bytes] = []
     for (key, value) in try scan.records(tx) {
@@ -45,7 +45,7 @@ struct DictionaryDrop: Sendable {
   }
 }
 
-/// What is done about a dictionary that cannot be read.
+/// Repairing a dictionary that cannot be read.
 extension RecordRepair {
   /// How many runs a commit looks at.
   private static let looks = 16

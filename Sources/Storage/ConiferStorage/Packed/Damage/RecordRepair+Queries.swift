@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What is done about tracked queries that cannot be read.
+/// Repairing tracked queries that cannot be read.
 extension RecordRepair {
   func isQueryDamaged(
     _ key: Bytes, _ stored: Bytes?, _ info: TreeInfo

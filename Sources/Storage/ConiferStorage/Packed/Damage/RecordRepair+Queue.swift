@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What is done about records of the queue that cannot be read.
+/// Repairing records of the queue that cannot be read.
 extension RecordRepair {
   func isWriteDamaged(
     _ key: Bytes, _ stored: Bytes?, _ info: TreeInfo
@@ -75,8 +75,8 @@ extension RecordRepair {
     try changeTotals(try QueueReader(tx, lane, info.order, tx.leaves.codec)) { $0.finished -= 1 }
   }
 
-  /// Changes a lane's totals before the record goes that they counted; totals that cannot be read are
-  /// set aside first.
+  /// Changes a lane's totals before a record that they count is removed; totals that cannot be read are set aside
+  /// first.
   private func changeTotals(
     _ reader: QueueReader, _ change: (inout LaneTotals) -> Void
   ) throws(StoreError) {

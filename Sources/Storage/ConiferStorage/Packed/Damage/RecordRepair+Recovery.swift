@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 extension RecordRepair {
-  /// Reports what the store had to leave out. It is not known which records are lacking, so numbers go
-  /// on above all that may have been used, and the store's own records are counted anew.
+  /// Reports what the store had to leave out. As it is not known which records are lacking, new numbers begin above all
+  /// that may have been used, and the store's own records are counted anew.
   func report(_ words: [String]) throws(StoreError) {
     for words in words {
       try Incidents.add(

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What is done about runs that cannot be read, be it for a delta or a large leaf of theirs.
+/// Repairing runs that cannot be read, or whose deltas or large leaves cannot.
 extension RecordRepair {
   /// How many runs behind a damaged one are looked at: damage seldom comes alone, and a repair for each
   /// would go through all queries each time.
@@ -29,7 +29,9 @@ extension RecordRepair {
       let head = try RunHead(storeKey: key, value: value)
       if try reader(info.id).isMisplaced(head) { return true }
       let entries = try reader(info.id).merged(head)
-      if info.order == .documents { return entries.contains { !DocumentRecord.isSound($0) } }
+      if info.order == .documents {
+        return entries.contains { DocumentRecord.readability($0) == .damaged }
+      }
       return entries.contains { !Self.isSound($0, info.order) }
     }
   }
@@ -54,7 +56,7 @@ extension RecordRepair {
     for index in entries.indices where entries.isLargeLeaf(index) {
       let isDamaged = try meetsDamage { () throws(StoreError) in
         guard info.order != .documents else {
-          return try !reader.isSoundDocument(entries[index], in: key)
+          return try reader.readability(ofLarge: entries[index], in: key) == .damaged
         }
         guard case .largeLeaf(let reference, _) = entries.leaf(index) else { return true }
         _ = try reader.leaf(reference, in: key)
@@ -87,7 +89,7 @@ extension RecordRepair {
     try renewOverlays(info)
   }
 
-  /// Where the entries of a run lie, be it elsewhere than its key says; nothing if they are not readable.
+  /// The ranges in which a run's entries lie, even if its key says otherwise; none if they are not readable.
   private func held(
     _ key: Bytes, _ value: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> [PruneRanges.KeyRange] {

@@ -127,7 +127,7 @@ struct RecordRepair {
 
   // MARK: Cache
 
-  /// Between what path keys the leaves of a run lie, at most.
+  /// The range of path keys in which the leaves of a run lie at most.
   func range(_ storeKey: Bytes) throws(StoreError) -> PruneRanges.KeyRange {
     let next = try tx.first(Spaces.runs, atOrAfter: storeKey + [0])
     guard let next, next.key.starts(with: storeKey.prefix(4)) else {
@@ -136,7 +136,7 @@ struct RecordRepair {
     return PruneRanges.KeyRange(low: bounds(storeKey).low, high: bounds(next.key).high)
   }
 
-  /// Between what path keys a run begins, as far as its key says: a cut one only says that the
+  /// The path keys between which a run begins, as far as its key says: a cut one only says that the
   /// run begins among the keys that share the cut separator.
   private func bounds(_ storeKey: Bytes) -> (low: Bytes, high: Bytes) {
     let separator = Bytes(storeKey.dropFirst(4))

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Goes on without records that the store itself lost: it cannot say which.
+/// Going on without records that the store itself lost, when it cannot say which.
 extension Repairer {
   /// Goes on without what the store cannot read, when that is what an error says and it may be left out.
   ///

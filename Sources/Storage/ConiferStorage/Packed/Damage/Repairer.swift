@@ -1,8 +1,8 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Repairs what damage stands in the way of, each repair in commits of its own; for whoever does
-/// the store's work.
+/// Repairs the damage that commits, reads and housekeeping meet, each repair in commits of its own;
+/// used on the thread that does the store's work.
 struct Repairer {
   let policy: DamagePolicy
   let writer: StoreWriter
@@ -79,7 +79,7 @@ struct Repairer {
   }
 }
 
-/// How far a repair is, between two of its commits.
+/// The state of a repair between two of its commits.
 struct RepairProgress: Sendable {
   /// What is still to be set aside, the next one last: the damaged record, and others that stood in the way.
   fileprivate var places: [StoreError.Place]

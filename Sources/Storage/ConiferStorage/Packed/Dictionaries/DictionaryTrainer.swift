@@ -76,7 +76,7 @@ final class DictionaryTrainer: Sendable {
     let scale = Double(row.raw.runs) / Double(max(raw, 1))
     let gain = Double(before - after) * scale - Double(content.count)
     let isWorthIt = after > 0 && gain >= Self.leastGain * Double(before) * scale
-    // What later commits are measured by.
+    // The ratio that later commits are compared with.
     let ratio = Double(raw) / Double(max(packed(candidate, .quick), 1))
     return Training(
       tree: tree, number: row.nextDictionary,
@@ -104,7 +104,7 @@ final class DictionaryTrainer: Sendable {
   }
 }
 
-/// What a training came to: a dictionary that is worth its bytes, or none.
+/// The result of a training: a dictionary that is worth its bytes, or none.
 struct Training: Sendable {
   let tree: TreeID
   /// The number of the dictionary, if there is one: the tree's next when the training began.

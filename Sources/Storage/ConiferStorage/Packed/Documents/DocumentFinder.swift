@@ -98,7 +98,8 @@ struct DocumentFinder {
     return explanation
   }
 
-  /// Tells what would have spared reading every document.
+  /// Adds the index that is being built and will serve the query, or else the one that would have
+  /// spared reading every document.
   private func tell(
     _ target: DocumentTarget, _ indexes: DocumentIndexes, _ hint: DocumentIndex?,
     _ explanation: inout DocumentExplanation

@@ -2,14 +2,14 @@ package import ConiferDocument
 import ConiferKeyValue
 package import ConiferTree
 
-/// Where documents stand in their tree: the collection's path is one key, the document's id the next.
+/// The paths of documents in their tree: the collection's path is one key, the document's id the next.
 ///
 /// A numeric id is written so that it sorts by its number, before all texts: a zero byte and 16 hexadecimal digits. A
 /// text that begins with a zero byte has 7F behind it, so that it stays behind the numbers.
 package enum DocumentKey {
   private static let afterNumbers: UInt8 = 0x7F
 
-  /// The path key of a document.
+  /// The path key of a document, in bytes.
   static func encode(_ path: DocumentPath) -> Bytes {
     var text = path.description
     let plain = text.withUTF8 { utf8 -> Bytes? in
@@ -32,17 +32,18 @@ package enum DocumentKey {
     PathKey.encode(treePath(collection), .documents)
   }
 
-  /// Where a document stands in its tree.
+  /// The path of a document in its tree.
   package static func treePath(_ path: DocumentPath) -> Path {
     Path([Key(path.collection.description), Key(key(ofID: path.id))])
   }
 
-  /// Where the documents of a collection stand in their tree.
+  /// The path above a collection's documents in their tree.
   package static func treePath(_ collection: CollectionPath) -> Path {
     Path([Key(collection.description)])
   }
 
-  /// Where the documents of a source stand: the collection, the document, or the root for a group of collections.
+  /// The path at or above a source's documents: that of the collection, that of the document, or the root for a group
+  /// of collections.
   static func treePath(_ source: DocumentQuery.Source) -> Path {
     switch source {
     case .collection(let collection): treePath(collection)
@@ -55,7 +56,7 @@ package enum DocumentKey {
   package static func document(_ path: Path) -> DocumentPath? {
     guard path.count == 2, let id = id(ofKey: path.keys[1].string) else { return nil }
     let collection = path.keys[0].string
-    // What no document's key is must not be taken for another one's.
+    // A key that no document has must not be taken for another document's.
     guard let document = DocumentPath(collection: collection, id: id),
       document.collection.description.utf8.elementsEqual(collection.utf8)
     else { return nil }

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Reads what the server said of documents: in a snapshot, or in a commit with the edits so far.
+/// Reads what the server said of documents, from a snapshot or from a commit with its edits so far.
 struct DocumentReader<Runs: RunSource> {
   let runs: Runs
   /// Counts the runs that are read; nil when nobody asks.
@@ -43,12 +43,12 @@ struct DocumentReader<Runs: RunSource> {
       switch found {
       case .found(let document): return try visit(document)
       case .outside: return try visit(nil)
-      case nil: throw cursor.damage
+      case nil: throw try unreadable(at: cursor)
       }
     }
   }
 
-  /// What a sieve makes of a document.
+  /// The result of a sieve for a document.
   private enum SieveResult {
     case found(Document)
     case outside
@@ -82,7 +82,7 @@ struct DocumentReader<Runs: RunSource> {
     _ path: DocumentPath, at cursor: LeafCursor<Runs>
   ) throws(StoreError) -> Document {
     guard let document = try withValue(at: cursor, { DocumentRecord.decode(path, $0) }) else {
-      throw cursor.damage
+      throw try unreadable(at: cursor)
     }
     return document
   }
@@ -95,6 +95,12 @@ struct DocumentReader<Runs: RunSource> {
       cursor.index, of: cursor.entries, in: cursor.run?.storeKey ?? [], body)
   }
 
+  /// Why the value of a document gives nothing.
+  private func unreadable(at cursor: LeafCursor<Runs>) throws(StoreError) -> StoreError {
+    try runs.reader.unreadable(
+      cursor.index, of: cursor.entries, in: cursor.run?.storeKey ?? [])
+  }
+
   /// Visits when the documents in a range of path keys were read, without decoding their fields.
   func forEachReadTime(
     from low: Bytes, to high: Bytes, _ visit: (_ key: Bytes, _ time: Timestamp) -> Void
@@ -103,7 +109,7 @@ struct DocumentReader<Runs: RunSource> {
     var isAtDocument = try cursor.first()
     while isAtDocument {
       guard let time = try withValue(at: cursor, { DocumentRecord.readTime($0) }) else {
-        throw cursor.damage
+        throw try unreadable(at: cursor)
       }
       visit(cursor.key, time)
       isAtDocument = try cursor.next()
@@ -114,7 +120,7 @@ struct DocumentReader<Runs: RunSource> {
 
   /// A window of the collections of which something is stored, as the leaves have them.
   ///
-  /// - Parameter start: what begins the path keys of a collection's documents, or what is behind these.
+  /// - Parameter start: the prefix of the path keys of a collection's documents, or a key behind these.
   func collections(from start: Bytes, limit: Int) throws(StoreError) -> [CollectionPath] {
     var found: [CollectionPath] = []
     var at = start
@@ -191,6 +197,14 @@ extension RunReader {
     let value = try largeLeaf(reference, in: storeKey)
     return value.withUnsafeBytes(body)
   }
+
+  /// Why the value of a document gives nothing: a later version wrote it, or it is damaged.
+  func unreadable(
+    _ index: Int, of entries: EntryList, in storeKey: Bytes
+  ) throws(StoreError) -> StoreError {
+    let isNewer = try withDocument(index, of: entries, in: storeKey) { DocumentRecord.isNewer($0) }
+    return isNewer == true ? DocumentRecord.newerFormat : Damage.error(Spaces.runs, storeKey)
+  }
 }
 
 extension DocumentReader where Runs == RunReader {
@@ -204,16 +218,18 @@ extension DocumentReader where Runs == RunReader {
 }
 
 extension RunReader {
-  /// Whether an entry that is stored in chunks is a document.
+  /// Whether a document that is stored in chunks can be read.
   ///
   /// - Parameter run: the store's key of its run.
   /// - Throws: `damaged` naming the run when a part is damaged.
-  func isSoundDocument(_ entry: Entry, in run: Bytes) throws(StoreError) -> Bool {
+  func readability(
+    ofLarge entry: Entry, in run: Bytes
+  ) throws(StoreError) -> DocumentRecord.Readability {
     guard let path = DocumentKey.document(entry.key),
       let reference = LargeLeafReference(entry.value)
-    else { return false }
+    else { return .damaged }
     return try largeLeaf(reference, in: run).withUnsafeBytes {
-      DocumentRecord.decode(path, $0) != nil
+      DocumentRecord.readability(path, $0)
     }
   }
 }

@@ -47,12 +47,12 @@ enum DocumentRecord {
     return writer.bytes
   }
 
-  /// When the document that a value holds was read, or nil when it holds none.
+  /// When the document that a value holds was read, or nil when it holds none that this version knows.
   static func readTime(_ value: UnsafeRawBufferPointer) -> Timestamp? {
     var reader = LentReader(value)
     // Its tag, the size of its body, its state and its version.
-    guard reader.byte() == ValueTag.document, reader.size() != nil, reader.byte() != nil,
-      DocumentValueCodec.timestamp(&reader) != nil
+    guard reader.byte() == ValueTag.document, reader.size() != nil, let state = reader.byte(),
+      state & ~State.flags <= State.unknown, DocumentValueCodec.timestamp(&reader) != nil
     else { return nil }
     return DocumentValueCodec.timestamp(&reader)
   }
@@ -116,10 +116,50 @@ enum DocumentRecord {
     return Entry(key: key, value: reference.value, content: value)
   }
 
-  /// Whether an entry holds a document, or refers to one that is stored in chunks.
-  static func isSound(_ entry: Entry) -> Bool {
-    guard let path = DocumentKey.document(entry.key) else { return false }
-    if entry.isLargeLeaf { return LargeLeafReference(entry.value)?.rest.isEmpty == true }
-    return entry.value.withUnsafeBytes { decode(path, $0) } != nil
+  // MARK: What cannot be read
+
+  /// Whether this version can read a document.
+  enum Readability {
+    case readable
+    /// A later version wrote it. It is not damaged, and stays.
+    case newer
+    case damaged
   }
+
+  /// Whether the value of a document can be read.
+  static func readability(_ path: DocumentPath, _ value: UnsafeRawBufferPointer) -> Readability {
+    if decode(path, value) != nil { return .readable }
+    return isNewer(value) ? .newer : .damaged
+  }
+
+  /// Whether an entry can be read; of a document that is stored in chunks only the reference to these.
+  static func readability(_ entry: Entry) -> Readability {
+    guard let path = DocumentKey.document(entry.key) else { return .damaged }
+    guard !entry.isLargeLeaf else {
+      return LargeLeafReference(entry.value)?.rest.isEmpty == true ? .readable : .damaged
+    }
+    return entry.value.withUnsafeBytes { readability(path, $0) }
+  }
+
+  /// Whether a value that cannot be read has a state, or a field with a kind of value, that only a later version knows.
+  static func isNewer(_ value: UnsafeRawBufferPointer) -> Bool {
+    var outer = LentReader(value)
+    guard outer.byte() == ValueTag.document, let count = outer.size(), let body = outer.take(count),
+      outer.remaining == 0
+    else { return false }
+    var reader = LentReader(body)
+    guard let byte = reader.byte() else { return false }
+    let state = byte & ~State.flags
+    guard state <= State.unknown else { return true }
+    guard state == State.found,
+      reader.takeVarints(byte & State.hasCreateTime == 0 ? 4 : 6) != nil
+    else { return false }
+    return DocumentValueCodec.holdsNewerValue(&reader)
+  }
+
+  /// The error for a document that a later version wrote.
+  static let newerFormat = StoreError(
+    .newerFormat,
+    "A document is stored in a way that this version of Conifer does not know: open the store with a "
+      + "newer one. Nothing was changed.")
 }

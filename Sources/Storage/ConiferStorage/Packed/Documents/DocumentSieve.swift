@@ -2,8 +2,8 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Which stored documents belong to a target, told from the bytes of the fields that it compares: what does not
-/// belong to it is passed over without being decoded.
+/// A test whether a stored document belongs to a target, from the bytes of the fields that the target compares:
+/// documents that do not belong to it are passed over without being decoded.
 ///
 /// It is asked about documents of the target's source alone.
 struct DocumentSieve {

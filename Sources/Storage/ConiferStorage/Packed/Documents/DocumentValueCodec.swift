@@ -175,7 +175,7 @@ enum DocumentValueCodec {
         guard let value = value(&reader, depth: 1) else { return nil }
         fields.append(MapValue.Field(text, value))
       } else {
-        guard skip(&reader, depth: 1) else { return nil }
+        guard pass(&reader, depth: 1) == .value else { return nil }
       }
     }
     return MapValue(fields)
@@ -193,7 +193,7 @@ enum DocumentValueCodec {
       // Names ascend: the field is lacking.
       if order > 0 { return true }
       if order < 0 {
-        guard skip(&reader, depth: 1) else { return false }
+        guard pass(&reader, depth: 1) == .value else { return false }
         continue
       }
       guard let value = value(&reader, depth: 1) else { return false }
@@ -207,35 +207,57 @@ enum DocumentValueCodec {
     return true
   }
 
-  /// Passes over a value; false when the bytes are none. What is within texts and numbers is not looked at.
-  private static func skip(_ reader: inout LentReader, depth: Int) -> Bool {
-    guard depth <= deepest, let tag = reader.byte() else { return false }
+  /// What is passed over.
+  private enum Passed {
+    case value
+    /// One whose tag only a later version knows; nothing behind it was passed over.
+    case newer
+    case nothing
+  }
+
+  /// Passes over a value. What is within texts and numbers is not looked at.
+  private static func pass(_ reader: inout LentReader, depth: Int) -> Passed {
+    guard depth <= deepest, let tag = reader.byte() else { return .nothing }
+    let isPassed: Bool
     switch tag {
-    case Tag.null, Tag.false, Tag.true: return true
-    case Tag.integer: return reader.varint() != nil
-    case Tag.double: return reader.take(8) != nil
-    case Tag.string, Tag.bytes: return reader.sized() != nil
+    case Tag.null, Tag.false, Tag.true: return .value
+    case Tag.integer: isPassed = reader.varint() != nil
+    case Tag.double: isPassed = reader.take(8) != nil
+    case Tag.string, Tag.bytes: isPassed = reader.sized() != nil
     case Tag.timestamp, Tag.serverTimestamp:
-      return reader.varint() != nil && reader.varint() != nil
-    case Tag.geoPoint: return reader.take(16) != nil
+      isPassed = reader.varint() != nil && reader.varint() != nil
+    case Tag.geoPoint: isPassed = reader.take(16) != nil
     case Tag.reference:
-      return reader.sized() != nil && reader.sized() != nil && reader.sized() != nil
+      isPassed = reader.sized() != nil && reader.sized() != nil && reader.sized() != nil
+    case Tag.vector: isPassed = reader.size().flatMap { reader.take(8 * $0) } != nil
     case Tag.array:
-      guard let count = reader.size(), count <= reader.remaining else { return false }
+      guard let count = reader.size(), count <= reader.remaining else { return .nothing }
       for _ in 0..<count {
-        guard skip(&reader, depth: depth + 1) else { return false }
+        let passed = pass(&reader, depth: depth + 1)
+        guard passed == .value else { return passed }
       }
-      return true
-    case Tag.vector: return reader.size().flatMap { reader.take(8 * $0) } != nil
-    case Tag.map:
-      guard let count = reader.size(), count <= reader.remaining else { return false }
-      for _ in 0..<count {
-        guard reader.sized() != nil, skip(&reader, depth: depth + 1) else { return false }
-      }
-      return true
+      return .value
+    case Tag.map: return passMap(&reader, depth: depth + 1)
     case Tag.serverTimestampOver:
-      return reader.varint() != nil && reader.varint() != nil && skip(&reader, depth: depth + 1)
-    default: return false
+      guard reader.varint() != nil, reader.varint() != nil else { return .nothing }
+      return pass(&reader, depth: depth + 1)
+    default: return .newer
     }
+    return isPassed ? .value : .nothing
+  }
+
+  private static func passMap(_ reader: inout LentReader, depth: Int) -> Passed {
+    guard let count = reader.size(), count <= reader.remaining else { return .nothing }
+    for _ in 0..<count {
+      guard reader.sized() != nil else { return .nothing }
+      let passed = pass(&reader, depth: depth)
+      guard passed == .value else { return passed }
+    }
+    return .value
+  }
+
+  /// Whether the next map has a value that only a later version knows, before anything that is none.
+  static func holdsNewerValue(_ reader: inout LentReader) -> Bool {
+    passMap(&reader, depth: 1) == .newer
   }
 }

@@ -3,7 +3,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// The documents that tracked queries match, in the rows in which other trees have keys of children.
+/// The documents that tracked queries match, stored in the rows in which other trees store keys of children.
 extension QueryEditor {
   func setMatches(_ id: QueryID, _ paths: [DocumentPath]) throws(StoreError) {
     let query = try known(id)
@@ -145,7 +145,7 @@ extension TrackedQuery {
     }
   }
 
-  /// What tells a query of documents from others at its path.
+  /// The parameters that tell a query of documents from others at its path.
   fileprivate static func parameters(_ lane: Lane, _ target: DocumentTarget) -> String {
     lane.identity + "\0" + target.canonical
   }

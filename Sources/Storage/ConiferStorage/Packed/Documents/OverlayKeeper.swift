@@ -11,7 +11,7 @@ struct OverlayKeeper {
   private enum Change {
     /// These batches were queued.
     case queued([MutationBatch])
-    /// Writes up to a number were answered, or the server said something else, be it both.
+    /// Writes up to a number were answered, or the server's word changed, or both.
     case answered(through: UInt64, wasFound: Bool)
     /// Writes ended or changed, or the server's word did.
     case other
@@ -64,8 +64,8 @@ struct OverlayKeeper {
   ) throws(StoreError) {
     switch changes[lane]?[path] {
     case nil:
-      let base = try OverlayEditor.base(path, RunGlance(tx.editor(lane.tree)))
-      changes[lane, default: [:]][path] = .answered(through: id, wasFound: base.fields != nil)
+      let base = try OverlayEditor.knownBase(path, RunGlance(tx.editor(lane.tree)))
+      changes[lane, default: [:]][path] = .answered(through: id, wasFound: base?.fields != nil)
     case .answered(let through, let wasFound):
       changes[lane, default: [:]][path] = .answered(through: max(through, id), wasFound: wasFound)
     case .queued: changes[lane, default: [:]][path] = .other
@@ -127,7 +127,8 @@ struct OverlayKeeper {
     (a.key.tree, a.key.identity) < (b.key.tree, b.key.identity)
   }
 
-  /// Another base may change what the writes of every lane do to it.
+  /// Where the server's word of a document changed, the writes of every lane may do something else
+  /// to it.
   private mutating func addLanesOfBases() throws(StoreError) {
     for (tree, paths) in bases {
       let info = try Trees.known(tx, tree)
@@ -186,19 +187,21 @@ struct OverlayEditor {
     return overlay?.applied(to: base) ?? base
   }
 
-  /// Applies all waiting batches of a document anew. While writes wait, an overlay that a later version wrote stays as it
-  /// is, so that answers and the server's word go on.
+  /// Applies all waiting batches of a document anew. While writes wait, an overlay stays as it is when a later version wrote
+  /// it or its document, so that answers and the server's word go on.
   func renew(_ path: DocumentPath) throws(StoreError) {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     let place = DocumentKey.treePath(path)
-    if try rows.isLater(rows.key(path)), try reader.isTouched(place) { return }
+    let base = try Self.knownBase(path, documents.runs)
+    let isLater = try rows.isLater(rows.key(path))
+    if base == nil || isLater, try reader.isTouched(place) { return }
     // What a later version queued is not shown, and stays.
     let batches = try reader.entries(touching: place).compactMap { MutationBatch($0.payload) }
-    try set(Overlay(of: batches, over: try base(path)), path)
+    try set(base.flatMap { Overlay(of: batches, over: $0) }, path)
   }
 
-  /// Whether the overlay of a document is what the writes that wait do, although others ended or the server said something
-  /// else: looks at a few of them, where making it anew reads them all.
+  /// Whether the overlay of a document still is what the waiting writes do, although others ended or the server's word
+  /// changed. It looks at a few of them, where making the overlay anew reads them all.
   ///
   /// - Parameters:
   ///   - through: the newest write that ended.
@@ -223,15 +226,27 @@ struct OverlayEditor {
 
   /// The server's word of a document; what cannot be read counts as unseen, since it is dropped when it is read, or
   /// fails every read of the document.
+  ///
+  /// - Throws: `newerFormat` for one that a later version wrote: what a write does to it is not known here.
   private func base(_ path: DocumentPath) throws(StoreError) -> Document {
-    try Self.base(path, documents.runs)
+    guard let base = try Self.knownBase(path, documents.runs) else {
+      throw DocumentRecord.newerFormat
+    }
+    return base
   }
 
-  static func base(
+  /// The same, and nil for a document that a later version wrote.
+  static func knownBase(
     _ path: DocumentPath, _ runs: some RunSource
-  ) throws(StoreError) -> Document {
-    try undamaged { () throws(StoreError) in try DocumentReader(runs: runs).document(path) }
-      ?? Document(path, .unseen)
+  ) throws(StoreError) -> Document? {
+    do throws(StoreError) {
+      return try undamaged { () throws(StoreError) in try DocumentReader(runs: runs).document(path)
+      }
+        ?? Document(path, .unseen)
+    } catch {
+      guard error.code == .newerFormat else { throw error }
+      return nil
+    }
   }
 
   private func set(_ overlay: Overlay?, _ path: DocumentPath) throws(StoreError) {
@@ -245,10 +260,14 @@ struct OverlayEditor {
   func renewAll() throws(StoreError) {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     guard try reader.isReadable() else { return }
-    // What a later version wrote stays.
-    var later: Set<Bytes> = []
-    for (key, _) in try tx.entries(Spaces.overlays, prefix: rows.prefix) {
-      if try rows.isLater(key) { later.insert(key) } else { try tx.delete(Spaces.overlays, key) }
+    // What a later version wrote stays, and what belongs to a document that it wrote.
+    var kept: Set<Bytes> = []
+    for (key, value) in try tx.entries(Spaces.overlays, prefix: rows.prefix) {
+      if try staysAsItIs(key, value) {
+        kept.insert(key)
+      } else {
+        try tx.delete(Spaces.overlays, key)
+      }
     }
     let prefix = rows.prefix + [QueueReader.Section.unanswered.rawValue]
     var after: Bytes?
@@ -261,12 +280,21 @@ struct OverlayEditor {
           }
         }
         guard let payload = entry??.payload, let batch = MutationBatch(payload) else { continue }
-        for path in batch.paths where !later.contains(rows.key(path)) {
+        for path in batch.paths where !kept.contains(rows.key(path)) {
+          guard try Self.knownBase(path, documents.runs) != nil else { continue }
           try lay([batch], over: path)
         }
       }
       guard let last = keys.last else { return }
       after = last
     }
+  }
+
+  /// Whether a later version wrote a row, or its document.
+  private func staysAsItIs(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Bool {
+    if try rows.isLater(key) { return true }
+    let overlay = try undamaged { () throws(StoreError) in try OverlayRows.overlay(key, value) }
+    guard let path = overlay?.path else { return false }
+    return try Self.knownBase(path, documents.runs) == nil
   }
 }

@@ -44,14 +44,38 @@ struct OverlayRows {
   }
 
   /// All overlays, or those of one collection, in the order of their documents.
+  ///
+  /// - Throws: as `overlay`.
   func all(in collection: CollectionPath? = nil) throws(StoreError) -> [Overlay] {
-    let begin = collection.map { Bytes(DocumentKey.encode($0).prefix(Self.longestKey)) } ?? []
     var overlays: [Overlay] = []
-    for (key, value) in try view.entries(Spaces.overlays, prefix: prefix + begin) {
+    for (key, value) in try rows(in: collection) {
       let overlay = try Self.overlay(key, value)
       if collection?.contains(overlay.path) ?? true { overlays.append(overlay) }
     }
     return overlays.sorted { $0.path < $1.path }
+  }
+
+  /// The documents of all overlays, or of those of one collection, in their order; also of those that a later version wrote.
+  func paths(in collection: CollectionPath? = nil) throws(StoreError) -> [DocumentPath] {
+    var paths: [DocumentPath] = []
+    for (key, value) in try rows(in: collection) {
+      guard let payload = Record.open(Spaces.overlays, key, value),
+        let path = payload.withUnsafeBytes({ bytes in
+          var reader = LentReader(bytes)
+          return reader.text().flatMap { try? DocumentPath($0) }
+        })
+      else { throw Damage.error(Spaces.overlays, key) }
+      if collection?.contains(path) ?? true { paths.append(path) }
+    }
+    return paths.sorted()
+  }
+
+  /// All rows; or those of one collection, and maybe of others whose names begin as its does.
+  private func rows(
+    in collection: CollectionPath?
+  ) throws(StoreError) -> [(key: Bytes, value: Bytes)] {
+    let begin = collection.map { Bytes(DocumentKey.encode($0).prefix(Self.longestKey)) } ?? []
+    return try view.entries(Spaces.overlays, prefix: prefix + begin)
   }
 
   /// All overlays of documents in collections with an id, in the order of the documents.

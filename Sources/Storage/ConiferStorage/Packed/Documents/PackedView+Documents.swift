@@ -50,6 +50,13 @@ extension PackedView: DocumentView {
     return try OverlayRows(view: snapshot, lane: lane).all(in: collection)
   }
 
+  func overlaidPaths(
+    _ lane: Lane, in collection: CollectionPath?
+  ) throws(StoreError) -> [DocumentPath] {
+    try KnownTree.info(snapshot, lane.tree).requireDocuments()
+    return try OverlayRows(view: snapshot, lane: lane).paths(in: collection)
+  }
+
   func query(
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer {

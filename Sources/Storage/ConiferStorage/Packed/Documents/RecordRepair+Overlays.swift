@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// What is done about overlays that cannot be read, or whose writes are gone: they are made anew of the queue.
+/// Repairing overlays that cannot be read, or whose writes are gone: they are made anew from the queue.
 extension RecordRepair {
   func isOverlayDamaged(_ key: Bytes, _ stored: Bytes?, _ info: TreeInfo) -> Bool {
     guard let stored else { return false }
@@ -31,7 +31,7 @@ extension RecordRepair {
     try OverlayEditor(tx, info, lane).renewAll()
   }
 
-  /// Makes the overlays of a tree anew, after something of what the server said was lost.
+  /// Makes the overlays of a tree anew, after some of the server's word was lost.
   func renewOverlays(_ info: TreeInfo) throws(StoreError) {
     guard info.order == .documents else { return }
     let waiting = try QueueReader.lanes(tx, info.id)

@@ -3,7 +3,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 extension Verifier {
-  /// What a tree has of rows from which queries are answered by their matches.
+  /// The rows of a tree from which queries are answered by their matches.
   private struct Changes {
     var versions: [QueryID: MatchesVersion] = [:]
     var newest: Timestamp?

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferTree
 import Synchronization
 
-/// Which queries are listened to now, and when each was used last: in memory, for any thread.
+/// The queries that are listened to now, and the last use of each, in memory and for any thread.
 ///
 /// Uses are counted, not timed. A use is stored with a later commit once it is `quantum` uses later than the
 /// stored one: so reading writes nothing, and a listener that comes and goes writes little.

@@ -1,7 +1,8 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// What the cache takes, counted as changes go by, so that the store is seldom asked.
+/// The bytes and queries of the cache, counted along with changes, so that the store is seldom
+/// asked.
 final class CacheCounts {
   private let writer: StoreWriter
   /// By tree, what counts against the budget and how many queries are tracked; nil until needed.

@@ -3,7 +3,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Where a commit wrote.
+/// A place to which a commit wrote, in either data model.
 enum WrittenPlace {
   case node(Path)
   case document(DocumentPath)
@@ -17,7 +17,7 @@ enum WrittenPlace {
   }
 }
 
-/// What a commit tells eviction.
+/// Telling eviction what a commit wrote and uncovered.
 extension CommitApplier {
   /// Records in which of some trees this commit wrote data that nothing covers.
   func findUncovered(in trees: Set<TreeID>) throws(StoreError) {

@@ -24,7 +24,7 @@ final class Evictor {
     case evicting(Eviction)
   }
 
-  /// What was true when an eviction ended above its target, because the rest may not be evicted.
+  /// The state in which an eviction ended above its target, because the rest may not be evicted.
   struct Stuck {
     /// What the cache took.
     let used: Int

@@ -76,7 +76,7 @@ extension PackedBackend: EvictingBackend {
     }
   }
 
-  /// What the store takes by what it is for.
+  /// The physical bytes that the store takes, by what they hold.
   ///
   /// - Throws: as the contract says.
   public func space() throws(StoreError) -> StorageSpace {

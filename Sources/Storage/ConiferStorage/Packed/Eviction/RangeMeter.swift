@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What the leaves in ranges of path keys take: whole runs to the byte, runs at an edge by the share
-/// of their leaves.
+/// Measures what the leaves in ranges of path keys take: whole runs to the byte, runs at an edge by the share of their
+/// leaves.
 ///
 /// Of a whole run without deltas and large leaves the head is enough; a cursor reads the others.
 struct RangeMeter {

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Tells what a path's data takes, and why it is kept.
+/// Explains what a path's data takes, and why it is kept.
 struct SpaceExplainer {
   let snapshot: LeafSnapshot
   let factor: PhysicalFactor
@@ -101,7 +101,7 @@ struct SpaceExplainer {
     return reasons
   }
 
-  /// Whether a pin covers all of a path; one of a query of documents, what the query covers.
+  /// Whether a pin covers all of a path; a pin of a query of documents covers what the query does.
   private func covers(_ queries: Queries, _ pin: Pin, _ path: Path) throws(StoreError) -> Bool {
     guard pin.path.contains(path) else { return false }
     guard queries.order == .documents, pin.parameters != TrackedQuery.defaultParameters,

@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferTree
 
-/// Which trees are known to hold no uncovered data.
+/// The trees that are known to hold no uncovered data.
 ///
 /// A tree is clean when a sweep went through all of it and no data became uncovered meanwhile. A sweep that
 /// was abandoned changes nothing.

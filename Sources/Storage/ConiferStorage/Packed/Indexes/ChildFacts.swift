@@ -3,7 +3,7 @@ import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
-/// What an index needs to know of one child, gathered from its entries in their order.
+/// The facts that an index needs of one child, gathered from its entries in their order.
 struct ChildFacts {
   /// Whether anything but priorities was met.
   private(set) var exists = false

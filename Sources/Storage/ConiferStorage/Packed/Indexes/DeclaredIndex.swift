@@ -27,7 +27,7 @@ enum DeclaredIndex: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// That the data asks for so many entries, in words.
+  /// A phrase that says how many entries the data asks for.
   func wants(_ entries: Int) -> String {
     switch self {
     case .children: "there are \(entries) children"

@@ -11,7 +11,7 @@ final class IndexPlan: Sendable {
   /// How many bytes of a child's segment a row holds.
   static let longestSegment = 200
 
-  /// Where an entry stands to the indexed nodes.
+  /// The relation of an entry to the indexed nodes.
   enum Place {
     /// In a child of an indexed node: where the node's key ends, and the child's.
     case child(node: Int, end: Int)
@@ -50,7 +50,7 @@ final class IndexPlan: Sendable {
     longestString = IndexValue.longestStrings / definition.components.count
   }
 
-  /// Where a path key stands.
+  /// The relation of a path key to the indexed nodes.
   func place(_ key: UnsafeRawBufferPointer) -> Place {
     var at = 0
     for segment in segments {

@@ -1,9 +1,9 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Tells how the indexes of a tree stand.
+/// Reads the states of a tree's indexes.
 enum IndexReader {
-  /// How the indexes of children stand.
+  /// The states of the indexes of children.
   static func status(
     _ view: any OrderedView, _ tree: TreeID
   ) throws(StoreError) -> [IndexStatus] {
@@ -15,7 +15,7 @@ enum IndexReader {
     }
   }
 
-  /// How the indexes of documents stand.
+  /// The states of the indexes of documents.
   static func documents(
     _ view: any OrderedView, _ tree: TreeID
   ) throws(StoreError) -> [DocumentIndexStatus] {
@@ -49,7 +49,7 @@ enum IndexReader {
     return list
   }
 
-  /// How far a build is, by the runs that it has passed.
+  /// The progress of a build, by the runs that it has passed.
   private static func state(
     _ view: any OrderedView, _ tree: TreeID, _ index: StoredIndex
   ) throws(StoreError) -> IndexStatus.State {

@@ -40,7 +40,7 @@ struct IndexSet: Equatable, Sendable {
     StoreKey.prefix(tree) + [0, 0, 0, 0, isCopy ? 1 : 0]
   }
 
-  /// The rows of an index begin so.
+  /// The prefix of an index's rows.
   static func prefix(_ tree: TreeID, _ number: UInt32) -> Bytes {
     StoreKey.prefix(tree) + StoreKey.prefix(TreeID(rawValue: number))
   }
@@ -124,7 +124,7 @@ struct IndexSet: Equatable, Sendable {
 
   /// The set that a record holds.
   static func read(_ key: Bytes, _ value: Bytes) throws(StoreError) -> IndexSet {
-    // Put together where it is thrown: its words take longer than the record.
+    // Made only where it is thrown: making its words takes longer than reading the record.
     func damage() -> StoreError { Damage.error(Spaces.indexes, key) }
     guard let payload = Record.open(Spaces.indexes, key, value) else { throw damage() }
     var reader = ByteReader(payload)
@@ -152,7 +152,7 @@ struct IndexSet: Equatable, Sendable {
       guard let number = number() else { throw damage() }
       set.dropped.append(number)
     }
-    // Whose rows are whose must be beyond doubt.
+    // Two indexes with one number would share rows.
     let numbers = set.indexes.map(\.number) + set.dropped
     guard reader.isAtEnd, set.indexes.count <= IndexDefinition.mostInTree,
       Set(numbers).count == numbers.count, numbers.allSatisfy({ $0 > 0 && $0 < set.next })

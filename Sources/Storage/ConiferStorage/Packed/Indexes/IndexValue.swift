@@ -25,7 +25,7 @@ enum IndexValue {
   /// Behind the escape, in place of the end of a string that goes on.
   private static let cut: UInt8 = 0x03
 
-  /// What a child is sorted by.
+  /// The value by which a child is sorted.
   enum Content {
     case null
     case leaf(Leaf)

@@ -39,7 +39,7 @@ struct KeyWindow {
     fromEnd = spec.limit?.side == .last
   }
 
-  /// What a bound leaves.
+  /// The part of the keys that a bound leaves.
   private enum Edge {
     case nothing
     case key(Key, inclusive: Bool)

@@ -14,7 +14,7 @@ struct OrphanSweep: Sendable {
   private var scans: [SpaceScan]
   private var runs = NumberMap()
   private var largeLeaves = NumberMap()
-  /// Whether some record could not be read, so that it is not known what it refers to.
+  /// Whether some record could not be read, so that its references are not known.
   private var isBlind = false
 
   /// - Parameter role: an authority's data stays, whether or not anything leads to it.

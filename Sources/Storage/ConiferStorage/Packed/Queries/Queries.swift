@@ -12,13 +12,14 @@ struct Queries {
 
   func key(_ id: QueryID) -> Bytes { prefix + StoreKey.number(id.rawValue) }
 
-  /// The row of a query in the index by path; its end is a hash of all that the query is known by.
+  /// The row of a query in the index by path; it ends with a hash of the query's path and
+  /// parameters.
   func indexKey(_ path: Path, _ parameters: String) -> Bytes {
     let hash = Self.hash(PathKey.encode(path, order), parameters)
     return IndexKey.row(prefix, path, order, hash)
   }
 
-  /// A hash of what a query is known by.
+  /// A hash of a query's path and parameters.
   static func hash(_ path: Bytes, _ parameters: String) -> UInt64 {
     XXHash64.hash(Bytes(parameters.utf8), seed: XXHash64.hash(path))
   }
@@ -42,7 +43,7 @@ struct Queries {
   }
 
   private func query(_ key: Bytes, _ value: Bytes) throws(StoreError) -> TrackedQuery {
-    // Put together where it is thrown: its words take longer than the record.
+    // Made only where it is thrown: making its words takes longer than reading the record.
     func damage() -> StoreError { Damage.error(Spaces.queries, key) }
     guard (1...Numbers.lastQuery).contains(StoreKey.number(atEndOf: key)) else { throw damage() }
     guard let payload = Record.open(Spaces.queries, key, value) else { throw damage() }

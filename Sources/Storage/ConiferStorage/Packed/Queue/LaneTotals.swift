@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// What a lane holds: one small row behind its writes, kept in the commits that change it.
+/// The totals of a lane, in one small row behind its writes, kept in the commits that change them.
 struct LaneTotals: Equatable {
   var pending = 0
   var rejected = 0

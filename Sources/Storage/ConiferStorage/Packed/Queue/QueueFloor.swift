@@ -26,7 +26,7 @@ enum QueueFloor {
       Spaces.system, key, payload: StoreKey.number(min(number, last)))
   }
 
-  /// Above what lanes may have been given in a store with a floor, when it suffered some losses.
+  /// A number above all that lanes may have been given in a store with a floor, after some losses.
   static func above(_ floor: WriteID?, losses: Int = 1) -> WriteID {
     WriteID(rawValue: (floor?.rawValue ?? 0) + UInt64(losses) * step)
   }

@@ -141,7 +141,7 @@ extension LeafCodec {
   }
 }
 
-/// Where the bytes behind the tags of leaves come from: one stream of bytes, or the columns of a run.
+/// The source of the bytes behind leaves' tags: one stream of bytes, or the columns of a run.
 protocol LeafSource {
   mutating func zigzag() -> Int64?
   mutating func double() -> Double?

@@ -1,14 +1,15 @@
 public import ConiferKeyValue
 import ConiferLeafStore
 
-/// Which records a layer may make unreadable alone: those of a tree, those of a lane.
+/// The scopes of records that a layer may make unreadable separately: those of a tree, those of a
+/// lane.
 enum Scopes {
   static let layout = RecordLayout(spaces: Spaces.all, scopeLength: length)
 
   /// How many leading bytes of a key name its scope.
   ///
-  /// What only counts (usage, a lane's totals) belongs to what it lies in, so that it can be kept
-  /// right when the scope itself is unreadable.
+  /// Records that only count (usage, a lane's totals) belong to the enclosing scope, so that they
+  /// can be kept right when the scope itself is unreadable.
   static func length(_ space: UInt8, _ key: RawSpan) -> Int {
     guard key.byteCount >= 4, space != Spaces.usage.id else { return 0 }
     let tree = key.unsafeLoadUnaligned(as: UInt32.self)

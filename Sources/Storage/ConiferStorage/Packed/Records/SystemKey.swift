@@ -1,7 +1,7 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// The keys of the store's own records: tree 0 of the system space, a letter, and what the letter asks for.
+/// The keys of the store's own records: tree 0 of the system space, a letter, and what belongs to that kind of record.
 ///
 /// The letters are part of the format.
 enum SystemKey: Equatable {

@@ -1,8 +1,8 @@
 import ConiferKeyValue
 import ConiferTree
 
-/// The key ranges that a prune forest removes: the deepest marker above a key decides, and a pin
-/// keeps all at and below it.
+/// Computes the key ranges that a prune forest removes: the deepest marker above a key decides, and
+/// a pin keeps all at and below it.
 enum PruneRanges {
   struct KeyRange: Equatable {
     let low: Bytes

@@ -22,7 +22,7 @@ final class RunLeaves: LeafKeeper {
     leaves.reserveCapacity(end - first)
     entries.lend { entries in
       for (index, name) in zip(first..<end, names) {
-        // Whoever counted them has seen that they are whole.
+        // The code that counted them has seen that they are whole.
         if case .leaf(let leaf, nil) = entries.leaf(index) { leaves.append((name, Node(leaf))) }
       }
     }

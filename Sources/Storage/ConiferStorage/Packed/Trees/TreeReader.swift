@@ -31,7 +31,7 @@ struct TreeReader {
 
   func finish(_ assembler: inout NodeAssembler, _ key: Bytes) throws(StoreError) -> Node {
     if let node = assembler.finish() { return node }
-    // Only records that were forged or written by a broken version come here.
+    // Only records that were forged, or written by a broken version, lead here.
     guard let run = try runs.run(coveringOrAfter: key) else { return .empty }
     throw Damage.error(Spaces.runs, run.storeKey)
   }

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Where a record belongs, in words: by path, number and name as far as its key tells them.
+/// Names the place of a record in words: by path, number and name, as far as its key tells them.
 enum RecordName {
   /// The place of a record.
   ///

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What was counted of one lane.
+/// The counts of one lane.
 private struct LaneCount {
   var totals = LaneTotals()
   var stored: LaneTotals?
@@ -54,7 +54,7 @@ extension Verifier {
     for (lane, count) in lanes { try checkTotals(lane, count) }
   }
 
-  /// Whose record a key is, and what follows the lane in it.
+  /// The lane that a key belongs to, and what follows the lane in the key.
   private func lane(
     _ space: Space, _ key: Bytes
   ) throws(StoreError) -> (reader: QueueReader, own: Bytes) {
@@ -103,7 +103,7 @@ extension Verifier {
     }
   }
 
-  /// All rows that should be there are: others are orphans.
+  /// Checks that all rows that should be there are; others are orphans.
   private func checkQueueIndex(_ lanes: [Lane: LaneCount]) throws(StoreError) {
     var left = lanes.mapValues(\.rows)
     try scan(Spaces.queueIndex) { (key, _) throws(StoreError) in

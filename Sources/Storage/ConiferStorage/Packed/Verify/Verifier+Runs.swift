@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What is carried from run to run of one tree.
+/// What a check remembers from run to run of one tree.
 private struct RunTrail {
   /// Of the run before.
   var separator: Bytes?
@@ -161,8 +161,10 @@ extension Verifier {
   private func checkDocument(
     _ entry: Entry, _ info: TreeInfo, _ reader: RunReader, _ trail: inout RunTrail
   ) throws(StoreError) {
-    guard DocumentRecord.isSound(entry) else {
-      return found(.content, info, at: entry.key, "the document cannot be read")
+    switch DocumentRecord.readability(entry) {
+    case .readable: break
+    case .newer: return isNewer(info)
+    case .damaged: return found(.content, info, at: entry.key, "the document cannot be read")
     }
     guard let number = LargeLeaf.number(entry) else { return }
     if !trail.largeLeaves.insert(number).inserted {
@@ -170,11 +172,20 @@ extension Verifier {
     }
     count { $0.largeLeaves += 1 }
     try reading(Spaces.chunks, LargeLeaf.prefix(info.id, number)) { () throws(StoreError) in
-      if try !reader.isSoundDocument(entry, in: StoreKey.prefix(info.id)) {
+      switch try reader.readability(ofLarge: entry, in: StoreKey.prefix(info.id)) {
+      case .readable: break
+      case .newer: isNewer(info)
+      case .damaged:
         self.found(
           .content, info, at: entry.key, "the large document is not the one that was stored")
       }
     }
+  }
+
+  /// Counts a document that a later version wrote. Its tree is not compared with what belongs to its documents.
+  private func isNewer(_ info: TreeInfo) {
+    damaged.insert(info.id)
+    count { $0.unknown += 1 }
   }
 
   /// Checks that behind the priority of a node comes something of that node.

@@ -74,6 +74,12 @@ extension StateDifference {
       if let bad = differ("the list of overlays \(words)", mine.map(\.path), overlays.map(\.path)) {
         return bad
       }
+      if let bad = differ(
+        "the list of overlaid documents \(words)", try found.overlaidPaths(lane, in: nil),
+        mine.map(\.path))
+      {
+        return bad
+      }
       var known = Set(overlays.map(\.path))
       for collection in collections {
         known.formUnion(
@@ -86,10 +92,11 @@ extension StateDifference {
         }
       }
       for collection in Set(overlays.map(\.path.collection)) {
+        let own = mine.map(\.path).filter { collection.contains($0) }
         let some = try found.overlays(lane, in: collection).map(\.path)
-        if let bad = differ(
-          "the list of overlays of \(collection) \(words)", some,
-          mine.map(\.path).filter { collection.contains($0) })
+        let paths = try found.overlaidPaths(lane, in: collection)
+        if let bad = differ("the list of overlays of \(collection) \(words)", some, own)
+          ?? differ("the list of overlaid documents of \(collection) \(words)", paths, own)
         {
           return bad
         }

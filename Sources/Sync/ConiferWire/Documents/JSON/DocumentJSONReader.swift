@@ -63,7 +63,13 @@ package struct DocumentJSONReader {
     case .null: return .null
     case .bool(let flag): return .boolean(flag)
     case .integer(let number): return .integer(number)
-    case .double(let number): return .double(number)
+    case .double(let number):
+      guard !json.isLargeInteger else {
+        throw refused(
+          "An integer has 64 bits at most: write this one with a fraction, as a double, or as a string."
+        )
+      }
+      return .double(number)
     case .string(let text): return .string(text)
     case .beginArray:
       var values: [DocumentValue] = []

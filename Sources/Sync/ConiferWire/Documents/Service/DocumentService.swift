@@ -41,8 +41,21 @@ package protocol WatchStream: AnyObject, Sendable {
   func add(_ target: WatchTarget)
   /// Listens to a target no longer.
   func remove(_ target: TargetID)
+  /// The client has taken in what was said next of what it had not taken in: more may come. A stream over a network
+  /// reads no more than `WatchStreamLimits.ahead` messages before; by default all that is said is told at once.
+  func taken()
   /// Ends the stream.
   func close()
+}
+
+extension WatchStream {
+  package func taken() {}
+}
+
+/// How far a stream of listens may be ahead of its client.
+package enum WatchStreamLimits {
+  /// How many messages are told at most that the client has not taken in.
+  package static let ahead = 64
 }
 
 /// What comes on a stream of writes.

@@ -30,9 +30,15 @@ enum IndexConfigurationReader {
   /// The indexes of one field.
   private static func overrides(_ value: ConfigurationValue) throws(StoreError) -> [DocumentIndex] {
     let id = try value.required("collectionGroup").text()
+    let entries = try value.member("indexes")?.elements() ?? []
+    // An exemption, maybe of all fields: it takes nothing away here.
+    guard !entries.isEmpty else {
+      _ = try value.required("fieldPath").text()
+      return []
+    }
     let path = try path(value)
     var indexes: [DocumentIndex] = []
-    for entry in try value.member("indexes")?.elements() ?? [] {
+    for entry in entries {
       let field = DocumentIndex.Field(path, try kind(entry))
       indexes.append(try index(entry, id, [field], try scope(entry)))
     }

@@ -58,7 +58,9 @@ final class ChangeLogKeeper: LeafFollower {
     }
     let before = try editor.reader.withDocument(
       old, of: run.entries, in: run.storeKey, DocumentRecord.readTime)
-    guard let before else { throw Damage.error(Spaces.runs, run.storeKey) }
+    guard let before else {
+      throw try editor.reader.unreadable(old, of: run.entries, in: run.storeKey)
+    }
     changes[key] = Change(before: before, now: now)
   }
 

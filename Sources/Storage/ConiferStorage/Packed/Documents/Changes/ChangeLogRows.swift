@@ -28,7 +28,7 @@ struct ChangeLogRows {
   enum Row {
     /// No document was read later.
     case newest(Timestamp)
-    /// As of when a query's matches were whole.
+    /// The time as of which a query's matches were complete.
     case version(QueryID, MatchesVersion)
     /// The same by source.
     case place
@@ -184,7 +184,7 @@ struct ChangeLogRows {
     return time
   }
 
-  /// As of when the matches of a query were whole; nil when that is not known.
+  /// The time as of which the matches of a query are complete; nil when that is not known.
   func version(_ id: QueryID) throws(StoreError) -> MatchesVersion? {
     let key = versionKey(id)
     guard let value = try view.value(Spaces.changes, key),

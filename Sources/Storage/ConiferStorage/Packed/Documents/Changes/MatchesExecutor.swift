@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// A tracked query of documents, answered from those that it matched and those that were read since.
+/// Answers a tracked query of documents from those that it matched and those that were read since.
 struct MatchesExecutor {
   let view: LeafSnapshot
   let lane: Lane

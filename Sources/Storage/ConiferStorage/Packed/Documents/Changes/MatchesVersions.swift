@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Changes as of when the matches of tracked queries were whole, within a commit.
+/// Changes, within a commit, the times as of which the matches of tracked queries are complete.
 struct MatchesVersions {
   let tx: LeafTransaction
   let tree: TreeID
@@ -45,7 +45,8 @@ struct MatchesVersions {
     return newest
   }
 
-  /// Forgets the version of a query: it looks at all documents until its matches are whole again.
+  /// Forgets the version of a query: it looks at all documents until its matches are complete
+  /// again.
   func forget(_ id: QueryID) throws(StoreError) {
     guard let old = try rows.version(id) else { return }
     try tx.delete(Spaces.changes, rows.versionKey(id))

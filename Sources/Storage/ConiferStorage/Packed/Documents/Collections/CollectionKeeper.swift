@@ -4,7 +4,7 @@ import ConiferLeafStore
 
 /// Keeps the rows of one tree's collections in step with the edits of a commit, by the keys of documents alone.
 final class CollectionKeeper: LeafFollower {
-  /// What an edit leaves in a collection.
+  /// What is known of a collection after an edit.
   private enum Content {
     /// A document was stored last.
     case some

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// One query of documents over a moment of a store, by its plan.
+/// Executes the plan of one query of documents on a snapshot.
 final class DocumentExecutor {
   /// The row that names a document.
   struct Origin {
@@ -22,7 +22,8 @@ final class DocumentExecutor {
 
   /// - Parameters:
   ///   - indexes: those of the tree that are ready.
-  ///   - isLeftOut: which documents the caller has in another state: they do not count for the limit.
+  ///   - isLeftOut: which documents the caller has in another state, since waiting writes change them: they do not
+  ///     count for the limit.
   init(
     _ target: DocumentTarget, _ view: any OrderedView, _ indexes: [DocumentIndexRows],
     _ source: any DocumentSource, isLeftOut: @escaping (DocumentPath) -> Bool = { _ in false }

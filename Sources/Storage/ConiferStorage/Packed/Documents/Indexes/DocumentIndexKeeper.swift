@@ -13,7 +13,7 @@ final class DocumentIndexKeeper: LeafFollower {
 
     /// The rows of a document: none where the build has not come yet, which will write them.
     ///
-    /// - Parameter start: what those of its collection begin with.
+    /// - Parameter start: the prefix of the rows of its collection.
     func rows(_ document: Document, at key: Bytes, _ start: Bytes?) -> [IndexRow] {
       if let position, !bytesPrecede(key, position) { return [] }
       return rows.rows(document, start)
@@ -29,7 +29,7 @@ final class DocumentIndexKeeper: LeafFollower {
 
   private let indexes: [Index]
   private let rows: IndexRows
-  /// What the indexes hold of a document.
+  /// The fields of documents that the indexes hold.
   private let fields: FieldSelection
   /// The collection of the document that changed last, and what the rows of its documents begin with.
   private var known: (collection: CollectionPath, starts: [Bytes?])?
@@ -77,7 +77,9 @@ final class DocumentIndexKeeper: LeafFollower {
           DocumentRecord.decode(path, $0, fields)
         }
       }
-      guard let document else { throw Damage.error(Spaces.runs, run.storeKey) }
+      guard let document else {
+        throw try editor.reader.unreadable(old, of: run.entries, in: run.storeKey)
+      }
       change.before = rows(document, at: key)
     }
     change.after = rows(of: new, index, key)

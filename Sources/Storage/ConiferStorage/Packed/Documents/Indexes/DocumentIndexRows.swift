@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// The rows of documents in one index: functions of documents and bytes alone.
+/// Makes and reads the rows of documents in one index; it depends on documents and bytes alone.
 ///
 /// A row's key is the index's prefix, in scope `.collection` the collection's path, the values in the
 /// order of the fields, and the document's name: its id, in scope `.group` its path. None of these

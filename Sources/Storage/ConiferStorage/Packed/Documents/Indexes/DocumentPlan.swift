@@ -1,7 +1,7 @@
 import ConiferDocument
 import ConiferKeyValue
 
-/// How the documents of a target are found.
+/// The plan by which the documents of a target are found.
 ///
 /// What is found are candidates: whoever reads them asks `DocumentTarget.matches`.
 struct DocumentPlan: Sendable {
@@ -15,7 +15,7 @@ struct DocumentPlan: Sendable {
     let isReversed: Bool
   }
 
-  /// Where some of the documents are found.
+  /// A way to find some of the documents.
   enum Part: Hashable, Sendable {
     /// One document.
     case key(DocumentPath)
@@ -25,7 +25,7 @@ struct DocumentPlan: Sendable {
     case join([Scan])
   }
 
-  /// Where the documents are found.
+  /// The way to find the documents.
   enum Access: Sendable {
     /// Every document of the source is read, from a path through another one, or from the end.
     case whole(from: DocumentPath?, through: DocumentPath?, isReversed: Bool)

@@ -1,7 +1,8 @@
 import ConiferDocument
 import ConiferKeyValue
 
-/// Chooses how the documents of a target are found: a pure function of the target and the indexes.
+/// Chooses the plan by which the documents of a target are found, from the target and the indexes
+/// alone.
 ///
 /// For each alternative of the conditions it takes the index that has the most equalities, then the one
 /// that has the target's order, then the one that has a range, then the shortest. Where single indexes

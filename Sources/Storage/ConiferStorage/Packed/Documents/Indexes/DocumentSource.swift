@@ -1,7 +1,7 @@
 import ConiferDocument
 import ConiferKeyValue
 
-/// Where documents are read as the server sent them, of the moment that their indexes are of.
+/// The documents as the server sent them, read at the same moment as their indexes.
 protocol DocumentSource {
   /// What is stored at some paths, by their places; nil where nothing is.
   func documents(_ paths: [DocumentPath]) throws(StoreError) -> [Document?]

@@ -2,7 +2,7 @@ import ConiferDocument
 
 /// The documents that a target gives, and how they were found.
 struct FoundDocuments {
-  /// Where documents come from.
+  /// The way in which documents were found.
   enum Access: Hashable {
     /// They were asked for by name.
     case names
@@ -17,7 +17,7 @@ struct FoundDocuments {
 
   /// The documents in the target's order, within its limit.
   var documents: [Document] = []
-  /// Where they come from.
+  /// The way in which they were found.
   let access: Access
   /// Whether all that was found had to be sorted; a limit ends the reading otherwise.
   let isSorted: Bool

@@ -1,7 +1,7 @@
 import ConiferDocument
 import ConiferKeyValue
 
-/// What one index can do for one alternative of a target.
+/// One index as a way to find the documents of one alternative of a target.
 struct IndexCandidate {
   /// The equalities that begin the index.
   private(set) var equalities: Set<Alternative.Equality> = []
@@ -41,7 +41,7 @@ struct IndexCandidate {
     guard let place = Self.place(rows, target.source) else { return nil }
     let orders = target.orders.map(\.field)
     for field in rows.index.fields {
-      // What lacks the field has no row, and must not match.
+      // A document that lacks the field has no row, and so must not match.
       let isImplied =
         field.kind == .contains
         ? alternative.value(field.path, isElement: true) != nil
@@ -209,7 +209,7 @@ struct IndexCandidate {
     }
     guard edge.bytes.count > bytes.count || !edge.name.isEmpty else { return nil }
     let isLow = isStart != isReversed
-    // What is on the edge stays, unless the cursor tells that it goes.
+    // Rows on the edge stay, unless the cursor excludes them.
     let isWithin = cursor.isInclusive || !isExact
     edge.isBehind = isLow != isWithin
     let all = RowBound(bytes: bytes)

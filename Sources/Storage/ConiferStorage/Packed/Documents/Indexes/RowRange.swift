@@ -31,7 +31,8 @@ struct RowRange: Hashable, Sendable {
   }
 }
 
-/// A place among the rows of an index: in front of those that begin with something, or behind them.
+/// A bound among the rows of an index, in front of those that begin with some bytes, or behind
+/// them.
 ///
 /// Rows hold values and names cut. A range between two edges holds at least the rows of all documents
 /// between them: those on an edge that was cut are within.

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// A place between the encodings of values: in front of all that begin with some bytes, or behind them.
+/// A bound among the encodings of values, in front of all that begin with some bytes, or behind them.
 struct ValueBound: Hashable, Sendable {
   let bytes: Bytes
   let isBehind: Bool

@@ -1,0 +1,93 @@
+#if GRPC
+  import ConiferWire
+  import GRPCCore
+  import GRPCNIOTransportHTTP2Posix
+  import Synchronization
+
+  typealias GRPCChannelClient = GRPCClient<HTTP2ClientTransport.Posix>
+
+  /// The connection to a server that all calls share: made when the first one needs it, and anew after it failed.
+  ///
+  /// gRPC would wait by itself before it connects again. When a call is tried again is the engine's decision, so each
+  /// attempt after a failure has a channel of its own, which connects at once.
+  final class GRPCLine: Sendable {
+    /// A channel with its number.
+    struct Channel: Sendable {
+      let client: GRPCChannelClient
+      let number: UInt64
+    }
+
+    private struct State {
+      var channel: Channel?
+      var lastNumber: UInt64 = 0
+    }
+
+    let address: GRPCAddress
+    private let options: GRPCOptions
+    private let state = Mutex(State())
+
+    init(_ address: GRPCAddress, _ options: GRPCOptions) {
+      self.address = address
+      self.options = options
+    }
+
+    deinit { state.withLock { $0.channel }?.client.beginGracefulShutdown() }
+
+    /// The channel that calls use now.
+    ///
+    /// - Throws: `unavailable` when the certificates cannot be used.
+    func channel() throws(StatusError) -> Channel {
+      let result = state.withLock { state -> Result<Channel, StatusError> in
+        if let channel = state.channel { return .success(channel) }
+        do {
+          let client = GRPCClient(transport: try transport())
+          state.lastNumber += 1
+          let channel = Channel(client: client, number: state.lastNumber)
+          state.channel = channel
+          Task { try? await client.runConnections() }
+          return .success(channel)
+        } catch {
+          return .failure(
+            StatusError(
+              .unavailable,
+              "A connection to \(address) cannot be made. Check the certificates that are trusted. "
+                + "\(error)"))
+        }
+      }
+      return try result.get()
+    }
+
+    /// A call failed since its channel has no connection: the next one has another channel.
+    func failed(_ channel: Channel) {
+      let isNewest = state.withLock { state in
+        guard state.channel?.number == channel.number else { return false }
+        state.channel = nil
+        return true
+      }
+      if isNewest { channel.client.beginGracefulShutdown() }
+    }
+
+    private func transport() throws -> HTTP2ClientTransport.Posix {
+      var config = HTTP2ClientTransport.Posix.Config.defaults
+      config.connection.maxIdleTime = options.idleTime
+      config.connection.keepalive = .init(
+        time: options.keepAlive, timeout: options.keepAliveTimeout, allowWithoutCalls: false)
+      var security = HTTP2ClientTransport.Posix.TransportSecurity.plaintext
+      if address.isSecure {
+        security = .tls { [trusted = options.trustedCertificates] tls in
+          if !trusted.isEmpty {
+            tls.trustRoots = .certificates([.bytes(trusted, format: .pem)])
+          }
+        }
+      }
+      // An address is no name for TLS: the certificate is compared with the address itself then.
+      let target: any ResolvableTarget =
+        switch address.kind {
+        case .name: .dns(host: address.host, port: address.port)
+        case .ipv4: .ipv4(address: address.host, port: address.port)
+        case .ipv6: .ipv6(address: address.host, port: address.port)
+        }
+      return try .http2NIOPosix(target: target, transportSecurity: security, config: config)
+    }
+  }
+#endif

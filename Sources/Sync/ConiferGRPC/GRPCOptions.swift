@@ -1,0 +1,26 @@
+#if GRPC
+  /// Times, trust and headers of a connection over gRPC.
+  public struct GRPCOptions: Hashable, Sendable {
+    /// After how long a silence a server with open streams is asked for a sign of life; 10 s at least.
+    public var keepAlive: Duration = .seconds(30)
+    /// How long the server may take for a sign of life before the connection counts as lost.
+    public var keepAliveTimeout: Duration = .seconds(20)
+    /// How long a connection without streams and requests stays open.
+    public var idleTime: Duration = .seconds(60)
+    /// Certificates in PEM form that are trusted instead of those of the system, such as your own
+    /// server's; empty for those of the system.
+    public var trustedCertificates: [UInt8] = []
+    /// Headers that every request carries besides those of the protocol, such as an app's attestation.
+    ///
+    /// Names are ASCII in lower case.
+    public var headers: [String: String] = [:]
+    /// Whether a stream of writes begins by showing the token of the one before it, by which a server of
+    /// Conifer's makes no batch twice whose answer was lost.
+    ///
+    /// The vendor's service has its clients begin without.
+    public var resumesWrites = false
+
+    /// The defaults.
+    public init() {}
+  }
+#endif

@@ -1,0 +1,43 @@
+#if GRPC
+  import ConiferProtobuf
+  import ConiferWire
+  import GRPCCore
+
+  extension StatusError {
+    /// What a call failed with.
+    ///
+    /// - Parameters:
+    ///   - error: what was thrown.
+    ///   - address: where the call went.
+    ///   - wasOpened: whether it was under way: what keeps it from that is never the server's answer.
+    init(_ error: any Error, at address: String, wasOpened: Bool = true) {
+      switch error {
+      case let error as StatusError: self = error
+      case let error as ProtoError:
+        self.init(.internal, "What the server sent cannot be read: \(error)")
+      case is CancellationError: self.init(.cancelled, "The call was cancelled.")
+      case let error as RPCError where wasOpened:
+        let code = StatusCode(rawValue: error.code.rawValue) ?? .unknown
+        self.init(code, code == .unavailable ? Self.lost(address, error) : error.message)
+      case let error as RPCError where error.code == .cancelled:
+        self.init(.cancelled, "The call was cancelled.")
+      default: self.init(.unavailable, Self.lost(address, error))
+      }
+    }
+
+    private static func lost(_ address: String, _ error: any Error) -> String {
+      var causes: [String] = []
+      var next: (any Error)? = error
+      while let error = next, causes.count < 5 {
+        guard let known = error as? RPCError else {
+          causes.append("\(error)")
+          break
+        }
+        causes.append(known.message)
+        next = known.cause
+      }
+      return "The server at \(address) cannot be reached, or the connection was lost. The client "
+        + "tries again by itself. \(causes.joined(separator: ": "))"
+    }
+  }
+#endif

@@ -1,0 +1,54 @@
+#if GRPC
+  import Synchronization
+
+  /// How many more messages a stream may hand to its client; who has none left waits.
+  final class StreamCredit: Sendable {
+    private struct State {
+      var left: Int
+      var waiting: CheckedContinuation<Void, Never>?
+      var hasEnded = false
+    }
+
+    private let state: Mutex<State>
+
+    init(_ messages: Int) { state = Mutex(State(left: messages)) }
+
+    /// Waits until a message may be handed on, and takes it from the rest; one waits at a time.
+    func take() async {
+      await withTaskCancellationHandler {
+        await withCheckedContinuation { continuation in
+          let isFree = state.withLock { state in
+            state.left -= 1
+            if state.left >= 0 || state.hasEnded { return true }
+            state.waiting = continuation
+            return false
+          }
+          if isFree { continuation.resume() }
+        }
+      } onCancel: {
+        end()
+      }
+    }
+
+    /// One more message may come.
+    func grant() {
+      let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        state.left += 1
+        guard state.left >= 0 else { return nil }
+        defer { state.waiting = nil }
+        return state.waiting
+      }
+      waiting?.resume()
+    }
+
+    /// Nobody waits any more.
+    func end() {
+      let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
+        state.hasEnded = true
+        defer { state.waiting = nil }
+        return state.waiting
+      }
+      waiting?.resume()
+    }
+  }
+#endif

@@ -1,0 +1,63 @@
+#if GRPC
+  package import ConiferDocument
+  package import ConiferWire
+  package import SwiftProtobuf
+
+  extension ProtoWrite {
+    /// A write to a document of a database.
+    package init(_ mutation: Mutation, in database: DatabaseID) {
+      self.init()
+      switch mutation.change {
+      case .set(let fields, _): update = ProtoDocument(mutation.path, fields, in: database)
+      case .patch(let fields, let mask, _):
+        update = ProtoDocument(mutation.path, fields, in: database)
+        updateMask.fieldPaths = mask.paths.map(\.canonical)
+      case .delete: delete = "\(DocumentName(mutation.path, in: database))"
+      case .verify: verify = "\(DocumentName(mutation.path, in: database))"
+      }
+      updateTransforms = mutation.transforms.map { ProtoFieldTransform($0) }
+      switch mutation.precondition {
+      case .none: break
+      case .exists(let exists): currentDocument.exists = exists
+      case .updateTime(let time): currentDocument.updateTime = Google_Protobuf_Timestamp(time)
+      }
+    }
+  }
+
+  extension ProtoFieldTransform {
+    /// A transform of a field.
+    package init(_ transform: FieldTransform) {
+      self.init()
+      fieldPath = transform.field.canonical
+      switch transform.operation {
+      case .serverTimestamp: setToServerValue = .requestTime
+      case .increment(let number): increment = ProtoValue(DocumentValue(number))
+      case .minimum(let number): minimum = ProtoValue(DocumentValue(number))
+      case .maximum(let number): maximum = ProtoValue(DocumentValue(number))
+      case .arrayUnion(let values): appendMissingElements = ProtoArrayValue(values)
+      case .arrayRemove(let values): removeAllFromArray = ProtoArrayValue(values)
+      }
+    }
+  }
+
+  extension CommitResult {
+    /// What a server made of writes.
+    ///
+    /// - Throws: when a time or a value makes no sense.
+    package init(
+      commitTime: Google_Protobuf_Timestamp, _ results: [ProtoWriteResult]
+    ) throws(ProtoError) {
+      var read: [WriteResult] = []
+      for result in results { read.append(try WriteResult(result)) }
+      self.init(commitTime: try Timestamp(commitTime), results: read)
+    }
+  }
+
+  extension WriteResult {
+    fileprivate init(_ result: ProtoWriteResult) throws(ProtoError) {
+      self.init(
+        updateTime: result.hasUpdateTime ? try Timestamp(result.updateTime) : nil,
+        transforms: try DocumentValue.values(result.transformResults))
+    }
+  }
+#endif

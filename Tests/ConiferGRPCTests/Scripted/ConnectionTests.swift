@@ -1,0 +1,131 @@
+#if GRPC
+  import ConiferProtobuf
+  import ConiferDocument
+  import ConiferWire
+  import GRPCNIOTransportHTTP2Posix
+  import TestSupport
+  import Testing
+
+  @testable import ConiferGRPC
+
+  @Suite("Connections over gRPC", .timeLimit(.minutes(5)))
+  struct ConnectionTests {
+    private var security: HTTP2ServerTransport.Posix.TransportSecurity {
+      .tls(
+        certificateChain: [.bytes(Array(Certificate.pem.utf8), format: .pem)],
+        privateKey: .bytes(Array(Certificate.key.utf8), format: .pem))
+    }
+
+    @Test(
+      "A certificate that is trusted lets messages through", arguments: ["localhost", "127.0.0.1"])
+    func trusted(_ host: String) async throws {
+      let server = try await ScriptedServer(security: security)
+      let line = WatchLine(
+        try service(server.port, host: host, isSecure: true) {
+          $0.trustedCertificates = Array(Certificate.pem.utf8)
+        })
+      #expect(await line.opened())
+      let call = try await server.next()
+      try call.send(Answers.target(.noChange, token: "t", at: 7))
+      #expect(try await line.said().1 == Timestamp(seconds: 7))
+      line.stream.close()
+    }
+
+    @Test("One that is not trusted, and a server without one, are told")
+    func strange() async throws {
+      let server = try await ScriptedServer(security: security)
+      let line = WatchLine(try service(server.port, host: "localhost", isSecure: true))
+      #expect(await line.end()?.code == .unavailable)
+      let plain = try await ScriptedServer()
+      let mistaken = WatchLine(try service(plain.port, host: "localhost", isSecure: true))
+      #expect(await mistaken.end()?.code == .unavailable)
+      let nonsense = WatchLine(
+        try service(plain.port, isSecure: true) { $0.trustedCertificates = Array("x".utf8) })
+      let error = await nonsense.end()
+      #expect(error?.message.contains("cannot be made") == true)
+    }
+
+    @Test("A server that falls silent is given up")
+    func keepAlive() async throws {
+      let server = try SilentServer()
+      let line = WatchLine(
+        try service(server.port) {
+          $0.keepAlive = .milliseconds(50)
+          $0.keepAliveTimeout = .milliseconds(50)
+        })
+      #expect(await line.opened())
+      #expect(await line.end()?.code == .unavailable)
+    }
+
+    @Test("One that answers signs of life is not")
+    func alive() async throws {
+      let server = try await ScriptedServer()
+      let relay = try CountingRelay(to: server.port)
+      let line = WatchLine(
+        try service(relay.port) {
+          $0.keepAlive = .milliseconds(20)
+          // So long that only a server that is dead would not answer.
+          $0.keepAliveTimeout = .seconds(60)
+        })
+      #expect(await line.opened())
+      let call = try await server.next()
+      try call.send(Answers.target(.noChange, token: "t", at: 1))
+      _ = try await line.said()
+      let before = relay.count
+      // An answer takes 17 bytes.
+      try await eventually("the server answers") { relay.count >= before + 10 * 17 }
+      try call.send(Answers.target(.noChange, token: "t", at: 2))
+      #expect(try await line.said().1 == Timestamp(seconds: 2))
+      line.stream.close()
+      #expect(await line.end() == nil)
+    }
+
+    @Test(
+      "Streams of one service share a connection, and a new attempt after a failure has another at once"
+    )
+    func attempts() async throws {
+      let port = try Sockets.freePort()
+      let service = try service(port)
+      for _ in 0..<5 { #expect(await WatchLine(service).end()?.code == .unavailable) }
+      let server = try await ScriptedServer(port: port)
+      let line = WatchLine(service)
+      #expect(await line.opened())
+      let call = try await server.next()
+      async let documents = service.lookup([try DocumentPath("a/b")], token: nil)
+      let get = try await server.next()
+      #expect(get.method == "BatchGetDocuments")
+      #expect(get.peer == call.peer && !call.peer.isEmpty)
+      get.end()
+      _ = try? await documents
+      line.stream.close()
+    }
+
+    @Test(
+      "A host that is none is told",
+      arguments: ["", "a b", "[::1", "localhost:0", "x:99999", "a/b"])
+    func noHost(_ host: String) async throws {
+      let transport = DocumentTransport.grpc(to: DatabaseID(project: "test"), host: host)
+      let error = await WatchLine(transport.service).end()
+      #expect(error?.code == .unavailable && error?.message.contains("is no host") == true)
+      await #expect(throws: StatusError.self) {
+        try await transport.service.lookup([try DocumentPath("a/b")], token: nil)
+      }
+    }
+
+    @Test("Hosts have ports, and addresses brackets")
+    func hosts() {
+      func parts(_ text: String, _ isSecure: Bool = true) -> String? {
+        GRPCAddress(text, isSecure: isSecure).map { "\($0.kind) \($0.host) \($0.port)" }
+      }
+      #expect(parts("example.com") == "name example.com 443")
+      #expect(parts("localhost:8080", false) == "name localhost 8080")
+      #expect(parts("127.0.0.1", false) == "ipv4 127.0.0.1 80")
+      #expect(parts("[::1]:8080") == "ipv6 ::1 8080")
+      #expect(parts("[::1]") == "ipv6 ::1 443")
+      let transport = DocumentTransport.grpc(to: DatabaseID(project: "test"))
+      #expect(transport.description == "https://firestore.googleapis.com:443")
+      let emulator = transport.leading(to: "[::1]:8080", isSecure: false)
+      #expect(emulator?.description == "http://[::1]:8080")
+    }
+  }
+#endif

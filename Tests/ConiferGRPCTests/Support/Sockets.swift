@@ -1,0 +1,88 @@
+#if GRPC
+  #if canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #elseif canImport(Darwin)
+    import Darwin
+  #endif
+
+  /// Sockets of the loopback, as the C library has them.
+  enum Sockets {
+    struct Failure: Error {}
+
+    private static func withAddress<R>(
+      _ port: Int, _ body: (UnsafeMutablePointer<sockaddr>, inout socklen_t) -> R
+    ) -> R {
+      var address = sockaddr_in()
+      address.sin_family = sa_family_t(AF_INET)
+      address.sin_port = in_port_t(port).bigEndian
+      address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+      var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+      return withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, &length) }
+      }
+    }
+
+    private static func stream() -> Int32 {
+      #if canImport(Glibc)
+        socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      #else
+        socket(AF_INET, SOCK_STREAM, 0)
+      #endif
+    }
+
+    /// A socket that accepts connections, and its port.
+    static func listen() throws -> (file: Int32, port: Int) {
+      let file = stream()
+      let port = withAddress(0) { address, length -> Int in
+        guard bind(file, address, length) == 0, getsockname(file, address, &length) == 0 else {
+          return 0
+        }
+        return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+          Int(in_port_t(bigEndian: $0.pointee.sin_port))
+        }
+      }
+      #if canImport(Glibc)
+        let isListening = Glibc.listen(file, 16) == 0
+      #elseif canImport(Musl)
+        let isListening = Musl.listen(file, 16) == 0
+      #else
+        let isListening = Darwin.listen(file, 16) == 0
+      #endif
+      guard port > 0, isListening else { throw Failure() }
+      return (file, port)
+    }
+
+    /// A port that nobody listens at.
+    static func freePort() throws -> Int {
+      let (file, port) = try listen()
+      close(file)
+      return port
+    }
+
+    /// A connection to a port; -1 when nobody listens there.
+    static func connect(_ port: Int) -> Int32 {
+      let file = stream()
+      #if canImport(Glibc)
+        let result = withAddress(port) { Glibc.connect(file, $0, $1) }
+      #elseif canImport(Musl)
+        let result = withAddress(port) { Musl.connect(file, $0, $1) }
+      #else
+        let result = withAddress(port) { Darwin.connect(file, $0, $1) }
+      #endif
+      guard result == 0 else {
+        close(file)
+        return -1
+      }
+      return file
+    }
+
+    /// Whether somebody listens at a port.
+    static func answers(_ port: Int) -> Bool {
+      let file = connect(port)
+      if file >= 0 { close(file) }
+      return file >= 0
+    }
+  }
+#endif
