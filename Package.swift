@@ -218,9 +218,10 @@ let package = Package(
     target(
       "ConiferServerHTTP", in: "Sources/Server",
       [
-        "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferQuery",
-        "ConiferTree", "ConiferDocument", .product(name: "Logging", package: "swift-log"),
-        network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
+        "ConiferServer", "ConiferDocumentServer", "ConiferWire", "ConiferStorage",
+        "ConiferKeyValue", "ConiferQuery", "ConiferTree", "ConiferDocument",
+        .product(name: "Logging", package: "swift-log"), network("NIOCore", "swift-nio"),
+        network("NIOPosix", "swift-nio"),
         network("NIOHTTP1", "swift-nio"), network("NIOWebSocket", "swift-nio"),
         network("JWTKit", "jwt-kit"), network("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
@@ -379,8 +380,9 @@ let package = Package(
     tests(
       "ConiferServerHTTP",
       [
-        "ConiferServerHTTP", "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue",
-        "ConiferTree", "ConiferQuery", "ConiferDocument", "ConiferLMDB", "TestSupport",
+        "ConiferServerHTTP", "ConiferServer", "ConiferDocumentServer", "ConiferWire",
+        "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferDocument",
+        "ConiferLMDB", "TestSupport",
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
         network("JWTKit", "jwt-kit"), .product(name: "Logging", package: "swift-log"),
       ]),

@@ -9,7 +9,9 @@ extension DocumentServer {
   public func document(
     _ path: DocumentPath, in database: DatabaseID
   ) async throws(DocumentServerError) -> StoredDocument? {
-    do throws(StatusError) { return try await host(database).stored(path) } catch {
+    do throws(StatusError) {
+      return try await using(database) { host throws(StatusError) in try await host.stored(path) }
+    } catch {
       throw DocumentServerError(error)
     }
   }
@@ -21,8 +23,9 @@ extension DocumentServer {
     _ query: DocumentQuery
   ) async throws(DocumentServerError) -> [StoredDocument] {
     do throws(StatusError) {
-      return try await host(query.database).run(query, .server).documents
-        .compactMap(StoredDocument.init)
+      return try await using(query.database) { host throws(StatusError) in
+        try await host.run(query, .server).documents.compactMap(StoredDocument.init)
+      }
     } catch { throw DocumentServerError(error) }
   }
 
@@ -36,7 +39,9 @@ extension DocumentServer {
     _ writes: [Mutation], in database: DatabaseID
   ) async throws(DocumentServerError) -> Timestamp {
     do throws(StatusError) {
-      return try await host(database).commit(writes, .server).commitTime
+      return try await using(database) { host throws(StatusError) in
+        try await host.commit(writes, .server).commitTime
+      }
     } catch { throw DocumentServerError(error) }
   }
 }

@@ -1,6 +1,6 @@
 public import ConiferDocument
 public import ConiferKeyValue
-import ConiferStorage
+public import ConiferStorage
 public import ConiferWire
 import Synchronization
 
@@ -13,27 +13,58 @@ import Synchronization
 /// - All members may be called from any thread.
 public final class DocumentServer: Sendable {
   private struct State {
-    var hosts: [DatabaseID: DatabaseHost] = [:]
+    var hosts = HostTable()
     var access: DocumentAccess
   }
 
   private let configuration: DocumentServerConfiguration
   private let backend: any DocumentBackend
+  private let ownsBackend: Bool
   private let state: Mutex<State>
+  /// The transactions that requests have begun.
+  let transactions: TransactionTable
 
   /// A server that opens its store, which it owns until `close()`.
   ///
   /// - Throws: as `StorageConfiguration.open()`, and `unsupported` when the backend keeps no documents.
-  public init(
+  public convenience init(
     _ configuration: DocumentServerConfiguration = DocumentServerConfiguration()
   ) throws(StoreError) {
     var options = configuration.storage.options
     options.role = .authority
     options.budget = nil
-    self.configuration = configuration
-    backend = try configuration.storage.with(options).open().keepingDocuments()
-    state = Mutex(State(access: configuration.access))
+    let backend = try configuration.storage.with(options).open()
+    try self.init(configuration, backend, ownsBackend: true)
   }
+
+  /// A server over a store that others use too, such as the tree's `Server`; the caller closes it, after `close()`.
+  ///
+  /// - Parameters:
+  ///   - backend: a store that is an authority.
+  ///   - configuration: all but the storage, which has no effect.
+  /// - Throws: `invalid` when the store is a cache, `unsupported` when it keeps no documents.
+  public convenience init(
+    in backend: any StorageBackend,
+    _ configuration: DocumentServerConfiguration = DocumentServerConfiguration()
+  ) throws(StoreError) {
+    guard backend.traits.role == .authority else {
+      throw StoreError(
+        .invalid, "The store is a cache, which may drop data: open it as an authority.")
+    }
+    try self.init(configuration, backend, ownsBackend: false)
+  }
+
+  private init(
+    _ configuration: DocumentServerConfiguration, _ backend: any StorageBackend, ownsBackend: Bool
+  ) throws(StoreError) {
+    self.configuration = configuration
+    self.backend = try backend.keepingDocuments()
+    self.ownsBackend = ownsBackend
+    state = Mutex(State(access: configuration.access))
+    transactions = TransactionTable(configuration.bounds.transactions, clock: configuration.clock)
+  }
+
+  var clock: @Sendable () -> Timestamp { configuration.clock }
 
   /// A way to a database for one client; a database that does not exist is made, empty.
   public func transport(to database: DatabaseID) -> DocumentTransport {
@@ -47,7 +78,7 @@ public final class DocumentServer: Sendable {
     // Posted in the lock: of two calls at once all databases take the same one last.
     state.withLock { state in
       state.access = access
-      for host in state.hosts.values { host.post(.setAccess(access)) }
+      for host in state.hosts.all { host.post(.setAccess(access)) }
     }
   }
 
@@ -62,7 +93,7 @@ public final class DocumentServer: Sendable {
   /// Returns once all that was asked for before is done, and told to all listeners that can take it.
   public func settle() async { for host in hosts { await host.settle() } }
 
-  /// Ends all streams as `unavailable`, and closes the store.
+  /// Ends all streams as `unavailable`, and closes the store, unless it is the caller's.
   ///
   /// - Throws: as the backend's `close`.
   public func close() async throws(StoreError) {
@@ -70,17 +101,41 @@ public final class DocumentServer: Sendable {
       await host.shutDown(
         StatusError(.unavailable, "The server is shutting down. Try again later."))
     }
-    try await backend.close()
+    if ownsBackend { try await backend.close() }
   }
 
-  private var hosts: [DatabaseHost] { state.withLock { Array($0.hosts.values) } }
+  private var hosts: [DatabaseHost] { state.withLock { $0.hosts.all } }
 
+  /// How many databases are in memory.
+  package var hostCount: Int { state.withLock { $0.hosts.all.count } }
+
+  /// A database for as long as the server runs.
   func host(_ database: DatabaseID) -> DatabaseHost {
     state.withLock { state in
-      if let host = state.hosts[database] { return host }
-      let host = DatabaseHost(database, configuration, state.access, backend)
-      state.hosts[database] = host
-      return host
+      state.hosts.keep(database) {
+        DatabaseHost(database, configuration, state.access, backend)
+      }
     }
+  }
+
+  /// Uses a database for the length of a closure, after which it may leave the memory.
+  ///
+  /// - Throws: what the closure throws, and `resourceExhausted` while too many are in use.
+  func using<R: Sendable>(
+    _ database: DatabaseID,
+    _ body: @Sendable (DatabaseHost) async throws(StatusError) -> R
+  ) async throws(StatusError) -> R {
+    let host = state.withLock { state in
+      state.hosts.begin(database, most: configuration.bounds.used) {
+        DatabaseHost(database, configuration, state.access, backend)
+      }
+    }
+    guard let host else {
+      throw StatusError(
+        .resourceExhausted,
+        "\(configuration.bounds.used) databases are in use, which is the most. Try again later.")
+    }
+    defer { state.withLock { $0.hosts.end(database, idle: configuration.bounds.idle) } }
+    return try await body(host)
   }
 }

@@ -22,6 +22,8 @@ public struct DocumentServerConfiguration: Sendable {
   public var clock: @Sendable () -> Timestamp
   /// Gets what no client is answered, such as a failed commit; data and tokens are never in it.
   public var logger: Logger
+  /// What clients over a network may take up.
+  package var bounds = DocumentServerBounds()
 
   /// A configuration.
   ///
@@ -52,6 +54,20 @@ public struct DocumentServerConfiguration: Sendable {
       max(Int64(time.tv_sec), Timestamp.range.lowerBound), Timestamp.range.upperBound)
     return Timestamp(unchecked: seconds, Int32(time.tv_nsec)).truncated
   }
+}
+
+/// What clients over a network may take up, whatever they ask for.
+package struct DocumentServerBounds: Sendable {
+  /// Databases that the store may have for one more to be made.
+  package var databases = 10_000
+  /// Databases that are in use at a time.
+  package var used = 1000
+  /// Databases that nobody uses and that stay in memory.
+  package var idle = 64
+  /// Transactions that were begun by a request.
+  package var transactions = TransactionLimits()
+
+  package init() {}
 }
 
 /// The limits on the history of changes by which a server resumes listens. A listen that goes on

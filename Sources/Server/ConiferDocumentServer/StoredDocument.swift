@@ -31,6 +31,13 @@ extension Document {
   /// When a stored document was made. Servers before the first release have stored that as `readTime`.
   var creationTime: Timestamp { createTime ?? readTime }
 
+  /// The stored document as requests are answered with it: with the time when it was made.
+  var answered: Document {
+    Document(
+      path, state, version: version, readTime: readTime,
+      createTime: fields == nil ? nil : creationTime)
+  }
+
   /// The stored document as clients are told it at a moment: without its creation time.
   func told(at moment: Timestamp) -> Document {
     Document(

@@ -44,6 +44,15 @@ struct Caller: Sendable {
     isServer || user?.isAdmin == true || access.allows(user, request)
   }
 
+  /// - Throws: `permissionDenied` unless the caller may see and remove everything: closures are not asked for lists of
+  ///   collections, so these are an administrator's where closures decide.
+  func requireListing(_ access: DocumentAccess) throws(StatusError) {
+    guard isServer || user?.isAdmin == true || access.allowsAll else {
+      throw StatusError(
+        .permissionDenied, "Only an administrator may do this. Show an administrator's token.")
+    }
+  }
+
   /// - Throws: `permissionDenied` when the access does not allow the request.
   func require(_ request: DocumentRequest, _ access: DocumentAccess) throws(StatusError) {
     guard may(request, access) else {

@@ -17,6 +17,8 @@ public enum DocumentRequest: Sendable, Hashable {
 public struct DocumentAccess: Sendable {
   let user: @Sendable (_ token: String) -> DocumentUser?
   let allows: @Sendable (DocumentUser?, DocumentRequest) -> Bool
+  /// Whether everybody may do everything.
+  let allowsAll: Bool
 
   /// Access as two closures.
   ///
@@ -27,10 +29,11 @@ public struct DocumentAccess: Sendable {
   ///     `permission-denied`. By default everybody may do everything.
   public init(
     user: @escaping @Sendable (_ token: String) -> DocumentUser? = DocumentAccess.anyToken,
-    allows: @escaping @Sendable (DocumentUser?, DocumentRequest) -> Bool = { _, _ in true }
+    allows: (@Sendable (DocumentUser?, DocumentRequest) -> Bool)? = nil
   ) {
     self.user = user
-    self.allows = allows
+    self.allows = allows ?? { _, _ in true }
+    allowsAll = allows == nil
   }
 
   /// Access for everybody to everything.

@@ -37,6 +37,32 @@ struct CommitGroup: Sendable {
     return staged.result
   }
 
+  /// Checks that nothing of what a transaction read has changed, by the commits before it in the group either.
+  ///
+  /// - Parameter history: the changes before the group.
+  /// - Throws: `aborted` when something has, or that is not known any more.
+  func checkUnchanged(
+    _ reads: TransactionReads, since history: ChangeHistory
+  ) throws(StatusError) {
+    for (path, version) in reads.documents {
+      let document = staging.document(path)
+      guard (document.fields == nil ? .zero : document.version) == version else {
+        throw TransactionReads.conflict("The document \(path)")
+      }
+    }
+    for (target, time) in reads.targets {
+      guard let later = history.changes(after: time) else {
+        throw StatusError(
+          .aborted,
+          "The transaction is older than what the server remembers of changes. Run it again.")
+      }
+      let isChanged = [later, changes[...]].joined().contains { change in
+        target.matches(change.before) || target.matches(change.after)
+      }
+      if isChanged { throw TransactionReads.conflict("A document that a query gives") }
+    }
+  }
+
   /// Takes the token of a request: the client has the answers up to its number.
   ///
   /// - Returns: the name of the stream.

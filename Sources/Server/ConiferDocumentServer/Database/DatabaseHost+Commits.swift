@@ -75,7 +75,8 @@ extension DatabaseHost {
   private func documents(
     of commits: [PendingCommit], in store: DatabaseStore
   ) throws(StoreError) -> [DocumentPath: Document] {
-    let paths = Set(commits.lazy.flatMap(\.writes).map(\.path))
+    var paths = Set(commits.lazy.flatMap(\.writes).map(\.path))
+    for commit in commits { paths.formUnion(commit.reads.documents.keys) }
     return try store.read { (view) throws(StoreError) in
       var documents: [DocumentPath: Document] = [:]
       for path in paths where (try? path.validate()) != nil {
@@ -95,6 +96,7 @@ extension DatabaseHost {
     if caller.isExpired(at: now) { throw Caller.expired }
     try CommitStaging.checkSize(commit.writes)
     guard case .stream(let id, let token) = commit.committer else {
+      if let history = contents?.history { try group.checkUnchanged(commit.reads, since: history) }
       let result = try group.stage(commit.writes, now: now, by: caller)
       return .made(commit.committer, result, number: 0)
     }
@@ -109,15 +111,19 @@ extension DatabaseHost {
 
   private func caller(of commit: PendingCommit) -> Caller? {
     switch commit.committer {
-    case .caller(let caller, _, _): caller
+    case .caller(let caller, _, _), .transaction(_, let caller, _, _): caller
     case .stream(let id, _): writing[id]?.caller
     }
   }
 
   private func answer(_ answer: Answer) {
     switch answer {
-    case .made(.caller(_, _, let told), let result, _): told(.success(result))
-    case .refused(.caller(_, _, let told), let error): told(.failure(error))
+    case .made(.caller(_, _, let told), let result, _),
+      .made(.transaction(_, _, _, let told), let result, _):
+      told(.success(result))
+    case .refused(.caller(_, _, let told), let error),
+      .refused(.transaction(_, _, _, let told), let error):
+      told(.failure(error))
     case .made(.stream(let id, _), let result, let number):
       guard let stream = writing[id], let name = stream.name else { return }
       stream.deliver(.answered(result, token: WriteToken(stream: name, answered: number).bytes))
@@ -132,5 +138,11 @@ extension PendingCommit {
   fileprivate var stream: StreamID? {
     guard case .stream(let id, _) = committer else { return nil }
     return id
+  }
+
+  /// What must not have changed.
+  fileprivate var reads: TransactionReads {
+    guard case .transaction(let reads, _, _, _) = committer else { return TransactionReads() }
+    return reads
   }
 }

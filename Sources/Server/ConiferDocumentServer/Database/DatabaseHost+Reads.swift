@@ -8,26 +8,52 @@ extension DatabaseHost {
   func lookup(
     _ paths: [DocumentPath], _ credentials: Credentials
   ) async throws(StatusError) -> [Document] {
+    let (documents, time) = try await find(paths, credentials)
+    return documents.map { $0.told(at: time) }
+  }
+
+  /// Reads documents, each found or missing, in the order of their paths.
+  ///
+  /// - Returns: the documents as they are stored, and as of when.
+  func find(
+    _ paths: [DocumentPath], _ credentials: Credentials
+  ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
     let caller = try caller(credentials)
-    let documents = try await read { (view) throws(StoreError) in
+    for path in paths {
+      do throws(DocumentError) { try path.validate() } catch { throw StatusError(refusing: error) }
+    }
+    let (documents, time) = try await read { (view) throws(StoreError) in
       var found: [Document] = []
-      for path in paths where (try? path.validate()) != nil {
-        found.append(try view.document(path))
-      }
-      return found.map { ($0, $0.told(at: view.time)) }
+      for path in paths { found.append(try view.document(path)) }
+      return (found, view.time)
     }
-    guard documents.count == paths.count else {
-      for path in paths {
-        do throws(DocumentError) { try path.validate() } catch {
-          throw StatusError(refusing: error)
-        }
-      }
-      return []
-    }
-    for (document, _) in documents {
+    for document in documents {
       try caller.require(.get(document.path, document.fields), access)
     }
-    return documents.map(\.1)
+    return (documents, time)
+  }
+
+  /// A window of what a collection shows: its documents, and those that are missing and have something below them.
+  ///
+  /// - Returns: the documents as they are stored, in the order of their ids, and as of when.
+  func children(
+    of collection: CollectionPath, after last: DocumentPath?, limit: Int,
+    _ credentials: Credentials
+  ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
+    try caller(credentials).requireListing(access)
+    return try await read { (view) throws(StoreError) in
+      (try view.children(of: collection, after: last, limit: limit), view.time)
+    }
+  }
+
+  /// A window of the ids of the collections at the root, or directly below a document, in the order of their UTF-8.
+  func collectionIDs(
+    below parent: DocumentPath?, after last: String?, limit: Int, _ credentials: Credentials
+  ) async throws(StatusError) -> (ids: [String], time: Timestamp) {
+    try caller(credentials).requireListing(access)
+    return try await read { (view) throws(StoreError) in
+      (try view.collectionIDs(below: parent, after: last, limit: limit), view.time)
+    }
   }
 
   /// A document as the server has it; nil when it does not exist.
@@ -66,23 +92,55 @@ extension DatabaseHost {
   func aggregate(
     _ query: DocumentQuery, _ aggregates: [Aggregate], _ credentials: Credentials
   ) async throws(StatusError) -> [DocumentValue] {
-    let found = try await run(query, credentials).documents
-    do throws(DocumentError) { return try Aggregate.evaluate(aggregates, over: found) } catch {
-      throw StatusError(refusing: error)
-    }
+    try await compute(aggregates, of: query, credentials).values
+  }
+
+  /// Computes numbers of what a query finds.
+  ///
+  /// - Parameter skipped: how many of the first documents are left out.
+  /// - Returns: a value for each aggregate, and as of when.
+  func compute(
+    _ aggregates: [Aggregate], of query: DocumentQuery, skipping skipped: Int = 0,
+    _ credentials: Credentials
+  ) async throws(StatusError) -> (values: [DocumentValue], time: Timestamp) {
+    let (found, time) = try await run(query, credentials)
+    do throws(DocumentError) {
+      return (try Aggregate.evaluate(aggregates, over: found.dropFirst(skipped)), time)
+    } catch { throw StatusError(refusing: error) }
   }
 
   /// Makes writes whole or not at all; returns once they are stored.
   ///
-  /// - Parameter connection: the client's; nil for the server itself.
+  /// - Parameters:
+  ///   - connection: the client's; nil for the server itself.
+  ///   - reads: what must be as it was read; nil for writes without a transaction.
   nonisolated func commit(
-    _ writes: [Mutation], _ credentials: Credentials, from connection: ConnectionID? = nil
+    _ writes: [Mutation], _ credentials: Credentials, from connection: ConnectionID? = nil,
+    reads: TransactionReads? = nil
   ) async throws(StatusError) -> CommitResult {
     let caller = try await caller(credentials)
-    let result = await withCheckedContinuation { continuation in
-      post(.commit(writes, .caller(caller, connection) { continuation.resume(returning: $0) }))
+    let result = await withCheckedContinuation {
+      (continuation: CheckedContinuation<Result<CommitResult, StatusError>, Never>) in
+      let told: @Sendable (Result<CommitResult, StatusError>) -> Void = {
+        continuation.resume(returning: $0)
+      }
+      post(
+        .commit(
+          writes,
+          reads.map { .transaction($0, caller, connection, told) }
+            ?? .caller(caller, connection, told)))
     }
     return try result.get()
+  }
+
+  /// Removes all documents; returns once that is stored, and listeners are told.
+  nonisolated func removeAll(_ credentials: Credentials) async throws(StatusError) {
+    let caller = try await caller(credentials)
+    try await caller.requireListing(access)
+    let error = await withCheckedContinuation { continuation in
+      post(.clear { continuation.resume(returning: $0) })
+    }
+    if let error { throw error }
   }
 
   /// Who asks without a stream.

@@ -67,7 +67,11 @@ actor DatabaseHost {
     case .begins: Task { await serve() }
     case .waits: break
     case .refused:
-      if case .commit(_, .caller(_, _, let told)) = request { told(.failure(RequestInbox.busy)) }
+      switch request {
+      case .commit(_, .caller(_, _, let told)), .commit(_, .transaction(_, _, _, let told)):
+        told(.failure(RequestInbox.busy))
+      default: break
+      }
     }
   }
 
@@ -131,6 +135,7 @@ actor DatabaseHost {
       let now = configuration.clock()
       end(Caller.expired) { $0.isExpired(at: now) }
       scheduleNextExpiry()
+    case .clear(let done): done(await clear())
     case .settle(let done): done()
     case .shutDown(let error, let done):
       shut = error
@@ -150,11 +155,12 @@ actor DatabaseHost {
     if let opened { return opened }
     let task =
       opening
-      ?? Task { [database, backend, configuration] in
+      ?? Task { [database, backend, configuration, last = contents?.head.time ?? .zero] in
         do throws(StoreError) {
           return .success(
             try await DatabaseStore.open(
-              database, in: backend, configuration.history, now: configuration.clock()))
+              database, in: backend, configuration.history, most: configuration.bounds.databases,
+              now: max(configuration.clock(), last)))
         } catch { return .failure(error) }
       }
     opening = task
@@ -178,8 +184,8 @@ actor DatabaseHost {
   /// Whether what is known of the database is what the store has.
   var isCertain: Bool { opened != nil }
 
-  /// The store failed, and may nevertheless have the commit. The contents are read again before
-  /// anything else is done.
+  /// The store may have something else than what is known of it. The contents are read again before anything else is
+  /// done.
   func doubt() {
     opened = nil
     due.formUnion(listening.keys)

@@ -11,6 +11,9 @@ struct StreamID: Hashable, Comparable, Sendable {
 /// The number of a client's connection to a database; never given twice by a process.
 struct ConnectionID: Hashable, Sendable {
   let rawValue: UInt64
+
+  /// All clients of fronts, whose requests come without a connection to the database: their calls are counted together.
+  static let fronts = ConnectionID(rawValue: 0)
 }
 
 /// What a database is asked for; one after the other.
@@ -35,6 +38,10 @@ enum DatabaseRequest: Sendable {
   enum Committer: Sendable {
     /// The connection is nil for the server itself.
     case caller(Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void)
+    /// A transaction's: they are made only while nothing of what it read has changed.
+    case transaction(
+      TransactionReads, Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void
+    )
     case stream(StreamID, token: [UInt8])
   }
 
@@ -43,6 +50,8 @@ enum DatabaseRequest: Sendable {
   case openWrites(StreamID, token: String?, @Sendable (WriteStreamEvent) -> Void)
   case writes(StreamID, Writes)
   case commit([Mutation], Committer)
+  /// Removes all documents; called once it is done, with the reason when it is not.
+  case clear(@Sendable (StatusError?) -> Void)
   /// A stream asked for more than may wait: it ends.
   case flooded(StreamID)
   /// Who may do what from now on.

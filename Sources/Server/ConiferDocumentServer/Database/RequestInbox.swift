@@ -140,7 +140,9 @@ extension DatabaseRequest {
     case .watch(let id, .add), .watch(let id, .remove), .writes(let id, .greet),
       .writes(let id, .send):
       .stream(id)
-    case .commit(_, .caller(_, let connection, _)): connection.map { .connection($0) }
+    case .commit(_, .caller(_, let connection, _)),
+      .commit(_, .transaction(_, _, let connection, _)):
+      connection.map { .connection($0) }
     default: nil
     }
   }
@@ -151,6 +153,8 @@ extension DatabaseRequest {
     case .writes(_, .send(let writes, let token)): writes.reduce(token.count) { $0 + $1.size }
     case .writes(_, .greet(let token)): token.count
     case .watch(_, .add(let target)): target.resumeToken.count + target.target.canonical.utf8.count
+    case .commit(let writes, .transaction(let reads, _, _, _)):
+      writes.reduce(reads.size) { $0 + $1.size }
     case .commit(let writes, _): writes.reduce(0) { $0 + $1.size }
     default: 0
     }

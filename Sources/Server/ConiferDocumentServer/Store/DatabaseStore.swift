@@ -9,8 +9,9 @@ struct DatabaseStore: Sendable {
 
   let backend: any DocumentBackend
   let database: DatabaseID
-  private let documents: TreeID
-  private let memory: TreeID
+  private let trees: DatabaseTrees
+  /// What the database begins with where the store does not have it yet.
+  private let beginning: DatabaseHead
   private let headPath: DocumentPath
   private let changes: CollectionPath
   private let streams: CollectionPath
@@ -24,35 +25,40 @@ struct DatabaseStore: Sendable {
     var forgotten: [Int64] = []
   }
 
-  /// Opens a database, and makes it when the store has none of its name.
+  /// Opens a database. One that the store does not have is empty, and made by its first commit.
   ///
-  /// - Parameter now: the time by which a new database is made.
+  /// - Parameters:
+  ///   - limits: how many changes are remembered.
+  ///   - most: how many databases the store may have for one more to be made.
+  ///   - now: the time by which a new database is made.
   /// - Throws: as the store's commits and reads.
   static func open(
     _ database: DatabaseID, in backend: any DocumentBackend, _ limits: DocumentHistoryLimits,
-    now: Timestamp
+    most: Int, now: Timestamp
   ) async throws(StoreError) -> (DatabaseStore, Contents) {
-    let store = try DatabaseStore(
-      backend, database, documents: try await backend.tree(named: "\(database)", order: .documents),
-      memory: try await backend.tree(named: "\(database)/changes", order: .documents))
-    if let contents = try store.contents(limits) { return (store, contents) }
     let head = DatabaseHead(
       instance: UInt64.random(in: .min ... .max), time: now, next: 0, floor: now)
-    try await backend.commit([
-      .documents(store.memory, [.put(head.document(at: store.headPath))])
-    ])
+    let store = try DatabaseStore(
+      backend, database, try await DatabaseTrees.find(database, in: backend, most: most), head)
+    if let contents = try store.contents(limits) { return (store, contents) }
+    if let pair = store.trees.pair {
+      try await backend.commit([
+        .documents(pair.memory, [.put(head.document(at: store.headPath))])
+      ])
+    }
     let contents = Contents(
       head: head, history: ChangeHistory(limits, floor: now, next: 0), writes: DeduplicationLog())
     return (store, contents)
   }
 
   private init(
-    _ backend: any DocumentBackend, _ database: DatabaseID, documents: TreeID, memory: TreeID
+    _ backend: any DocumentBackend, _ database: DatabaseID, _ trees: DatabaseTrees,
+    _ beginning: DatabaseHead
   ) throws(StoreError) {
     self.backend = backend
     self.database = database
-    self.documents = documents
-    self.memory = memory
+    self.trees = trees
+    self.beginning = beginning
     do throws(DocumentError) {
       headPath = try DocumentPath("server/head")
       changes = try CollectionPath(Self.changesCollection)
@@ -68,54 +74,71 @@ struct DatabaseStore: Sendable {
   func read<R>(
     _ body: (DatabaseView) throws(StoreError) -> R
   ) throws(StoreError) -> R {
-    try backend.readDocuments { (view) throws(StoreError) -> R in
-      let head = DatabaseHead(try view.document(memory, headPath))
-      return try body(
-        DatabaseView(view: view, tree: documents, database: database, time: head?.time ?? .zero))
+    while true {
+      let pair = trees.pair
+      do throws(StoreError) {
+        return try backend.readDocuments { (view) throws(StoreError) -> R in
+          var time = beginning.time
+          if let pair, let head = DatabaseHead(try view.document(pair.memory, headPath)) {
+            time = head.time
+          }
+          return try body(
+            DatabaseView(view: view, tree: pair?.documents, database: database, time: time))
+        }
+      } catch {
+        // The trees may have been removed before the view was opened.
+        if trees.pair == pair { throw error }
+      }
     }
   }
 
   /// One moment of a database.
   struct DatabaseView {
-    fileprivate let view: any DocumentView
-    fileprivate let tree: TreeID
+    let view: any DocumentView
+    /// The tree of its documents; nil when the store does not have the database.
+    let tree: TreeID?
     fileprivate let database: DatabaseID
     /// When the last commit was made.
     let time: Timestamp
 
     /// A document as it is stored, found or missing.
     func document(_ path: DocumentPath) throws(StoreError) -> Document {
+      guard let tree else { return Document(path, .missing) }
       let stored = try view.document(tree, path)
       return stored.fields == nil ? Document(path, .missing) : stored
     }
 
     /// What a query gives, in its order.
     func documents(_ query: DocumentQuery) throws(StoreError) -> [Document] {
-      try view.query(Lane(tree: tree, identity: ""), query).documents
+      guard let tree else { return [] }
+      return try view.query(Lane(tree: tree, identity: ""), query).documents
     }
   }
 
   private func contents(_ limits: DocumentHistoryLimits) throws(StoreError) -> Contents? {
-    try backend.readDocuments { (view) throws(StoreError) -> Contents? in
-      guard let head = DatabaseHead(try view.document(memory, headPath)) else { return nil }
-      let (history, forgotten) = try history(view, head, limits)
+    guard let pair = trees.pair else { return nil }
+    return try backend.readDocuments { (view) throws(StoreError) -> Contents? in
+      guard let head = DatabaseHead(try view.document(pair.memory, headPath)) else { return nil }
+      let (history, forgotten) = try history(view, pair, head, limits)
       var writes = DeduplicationLog()
-      try forEach(view, streams) { writes.load($0) }
+      try forEach(view, pair.memory, streams) { writes.load($0) }
       return Contents(head: head, history: history, writes: writes, forgotten: forgotten)
     }
   }
 
   private func history(
-    _ view: any DocumentView, _ head: DatabaseHead, _ limits: DocumentHistoryLimits
+    _ view: any DocumentView, _ pair: DatabaseTrees.Pair, _ head: DatabaseHead,
+    _ limits: DocumentHistoryLimits
   ) throws(StoreError) -> (ChangeHistory, forgotten: [Int64]) {
     var records: [ChangeRecord] = []
-    try forEach(view, changes) { document in
+    try forEach(view, pair.memory, changes) { document in
       if let record = ChangeRecord(document) { records.append(record) }
     }
     // A change leaves what the next one of its document finds, or what is there now.
     var afters: [DocumentPath: Document] = [:]
     var loaded: [DocumentChange] = []
-    let present = DatabaseView(view: view, tree: documents, database: database, time: head.time)
+    let present = DatabaseView(
+      view: view, tree: pair.documents, database: database, time: head.time)
     for record in records.reversed() {
       let path = record.before.path
       var after = if let next = afters[path] { next } else { try present.document(path) }
@@ -131,7 +154,8 @@ struct DatabaseStore: Sendable {
   }
 
   private func forEach(
-    _ view: any DocumentView, _ collection: CollectionPath, _ body: (Document) -> Void
+    _ view: any DocumentView, _ memory: TreeID, _ collection: CollectionPath,
+    _ body: (Document) -> Void
   ) throws(StoreError) {
     var last: DocumentPath?
     while true {
@@ -158,8 +182,9 @@ struct DatabaseStore: Sendable {
 
   /// Stores changes whole or not at all, as durably as the backend was opened for.
   ///
-  /// - Throws: as the backend's commits.
+  /// - Throws: as the backend's commits, and `full` when the store has too many databases for another one.
   func commit(_ edits: Edits) async throws(StoreError) {
+    let pair = try await trees.made(for: database, in: backend)
     let puts = edits.documents.map { document -> DocumentEdit in
       document.fields == nil ? .forget(document.path) : .put(document)
     }
@@ -178,7 +203,22 @@ struct DatabaseStore: Sendable {
       }
       remembered.append(record.map { .put(Document(path, .found($0))) } ?? .forget(path))
     }
-    try await backend.commit([.documents(documents, puts), .documents(memory, remembered)])
+    try await backend.commit([
+      .documents(pair.documents, puts), .documents(pair.memory, remembered),
+    ])
+  }
+
+  /// Removes the database from the store.
+  ///
+  /// - Throws: as the backend's commits.
+  func wipe() async throws(StoreError) {
+    guard let pair = trees.take() else { return }
+    do throws(StoreError) {
+      try await backend.commit([.wipe(pair.documents), .wipe(pair.memory)])
+    } catch {
+      trees.restore(pair)
+      throw error
+    }
   }
 
   private func path(ofChange number: Int64) -> DocumentPath? {

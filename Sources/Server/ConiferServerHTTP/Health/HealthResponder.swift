@@ -3,6 +3,9 @@ public struct HealthResponder: HTTPResponder {
   /// A responder; put it first in the list.
   public init() {}
 
+  /// False.
+  public var usesNamespace: Bool { false }
+
   /// `{"status":"ok"}`.
   public func respond(to request: HTTPRequest) async -> HTTPResponse? {
     guard request.path == "/.health" else { return nil }

@@ -3,6 +3,9 @@
     /// The answer to a request, from the first responder that has one.
     func answer(_ request: HTTPRequest) async -> HTTPResponse {
       if request.path == "/.ws" { return refuseWebSocket(request) }
+      for responder in responders where !responder.usesNamespace {
+        if let response = await responder.respond(to: request) { return response }
+      }
       do throws(NamespaceTable.Failure) {
         try await namespaces.begin(request.namespace)
       } catch {
@@ -12,7 +15,7 @@
         }
       }
       defer { namespaces.end(request.namespace) }
-      for responder in responders {
+      for responder in responders where responder.usesNamespace {
         if let response = await responder.respond(to: request) { return response }
       }
       if request.path == "/.lp" {

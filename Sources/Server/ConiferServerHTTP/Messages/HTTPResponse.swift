@@ -40,6 +40,14 @@ public struct HTTPResponse: Sendable {
 
 /// A handler that answers some HTTP requests and leaves others to the next one.
 public protocol HTTPResponder: Sendable {
+  /// Whether its answers are of the database that a request names (`HTTPRequest.namespace`), which is prepared first:
+  /// true unless told. Responders without it are asked before the others.
+  var usesNamespace: Bool { get }
   /// The answer to a request; nil when the next responder should answer it.
   func respond(to request: HTTPRequest) async -> HTTPResponse?
+}
+
+extension HTTPResponder {
+  /// True.
+  public var usesNamespace: Bool { true }
 }

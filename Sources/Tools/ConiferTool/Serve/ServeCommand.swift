@@ -1,5 +1,6 @@
 #if Network
   import ArgumentParser
+  import ConiferDocumentServer
   import ConiferServer
   import ConiferServerHTTP
   import ConiferStorage
@@ -7,11 +8,12 @@
   import ServiceLifecycle
   import UnixSignals
 
-  /// Serves databases to clients of the Realtime Database's protocol.
+  /// Serves databases to clients of the Realtime Database's protocol, and documents by Firestore's REST API.
   struct ServeCommand: ToolCommand {
     static let configuration = CommandConfiguration(
       commandName: "serve",
-      abstract: "Serve databases: WebSockets, REST, event streams and a page, at one port.",
+      abstract:
+        "Serve databases: WebSockets, REST, event streams, a page and documents, at one port.",
       discussion: """
         Prints its address when it is ready, and serves until it is interrupted. Data is in memory \
         unless --store names a store. Without keys for tokens it takes everybody at their word, as \
@@ -69,15 +71,19 @@
     }
 
     private func serve(_ backend: (any StorageBackend)?, _ console: Console) async throws {
-      let server = Server(
-        ServerConfiguration(authenticator: try await tokens.authenticator(), logger: logger))
+      let authenticator = try await tokens.authenticator()
+      let server = Server(ServerConfiguration(authenticator: authenticator, logger: logger))
+      let ofDocuments = DocumentServerConfiguration(
+        access: tokens.hasKeys ? DocumentAccess(verifying: authenticator) : .open, logger: logger)
+      let documents =
+        try backend.map { try DocumentServer(in: $0, ofDocuments) } ?? DocumentServer(ofDocuments)
       let file = try rules.map { try RulesFile($0, server, console) }
       var settings = HTTPServerConfiguration(
         host: host, port: port, namespace: namespace,
         origins: origin.isEmpty ? nil : Set(origin), logger: logger)
       settings.limits.connections = connections
       if let backend { settings.prepare = { try await server.open($0, in: backend) } }
-      let http = HTTPServer(server, settings, responders: responders(server))
+      let http = HTTPServer(server, settings, responders: responders(server, documents))
       Platform.raiseOpenFileLimit()
       if origin.contains("*"), !tokens.hasKeys {
         console.note(
@@ -102,14 +108,17 @@
         services: services, gracefulShutdownSignals: [.sigint, .sigterm], logger: logger)
       try await group.run()
       for name in http.servedNamespaces { await server.settle(name) }
+      try await documents.close()
     }
 
     /// The responders: the first that has an answer gives it.
-    private func responders(_ server: Server) -> [any HTTPResponder] {
+    private func responders(
+      _ server: Server, _ documents: DocumentServer
+    ) -> [any HTTPResponder] {
       // Without keys any bearer is the administrator, as local emulators have it.
       let bearers: RESTConfiguration.Bearers = tokens.hasKeys ? .verified : .administrators
       return [
-        HealthResponder(),
+        HealthResponder(), DocumentRESTResponder(documents),
         PageResponder(
           server, defaultNamespace: namespace, hostNames: [host] + origin.filter { $0 != "null" },
           bearers: bearers),

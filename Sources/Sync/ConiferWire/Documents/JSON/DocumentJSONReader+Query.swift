@@ -8,17 +8,17 @@ extension DocumentJSONReader {
   /// - Throws: also for a query that no client could make, or of another form than these.
   package mutating func bundledQuery() throws(JSONError) -> DocumentQuery {
     var (parent, document): (String?, DocumentName?)
-    var parts: QueryParts?
+    var parts: StructuredQuery?
     var isLast = false
     try members("A bundled query") { (reader, key) throws(JSONError) in
       switch key {
       case "parent": parent = try reader.text(key)
-      case "structuredQuery": parts = try reader.queryParts()
+      case "structuredQuery": parts = try reader.structuredQuery()
       case "limitType": isLast = try reader.text(key) == "LAST"
       case "document":
         let text = try reader.text(key)
         document = try reader.checked { () throws(DocumentError) in try DocumentName(text) }
-      default: _ = try reader.plain(try reader.next())
+      default: try reader.unknown(key)
       }
     }
     if let document {
@@ -30,69 +30,82 @@ extension DocumentJSONReader {
     return try checked { () throws(DocumentError) in try parts.query(parent, isLast: isLast) }
   }
 
-  private mutating func queryParts() throws(JSONError) -> QueryParts {
-    var parts = QueryParts()
+  /// A query without its parent, in the form of the service.
+  package mutating func structuredQuery() throws(JSONError) -> StructuredQuery {
+    var parts = StructuredQuery()
     try members("A structured query") { (reader, key) throws(JSONError) in
       switch key {
       case "from":
-        try reader.elements(key) { (reader) throws(JSONError) in
+        try reader.objects(key) { (reader) throws(JSONError) in
           try reader.rest { (reader, key) throws(JSONError) in
             switch key {
             case "collectionId": parts.collections.append(try reader.text(key))
             case "allDescendants": parts.isGroup = try reader.next() == .bool(true)
-            default: _ = try reader.plain(try reader.next())
+            default: try reader.unknown(key)
             }
           }
         }
       case "where": parts.filter = try reader.filter()
       case "orderBy":
-        try reader.elements(key) { (reader) throws(JSONError) in
+        try reader.objects(key) { (reader) throws(JSONError) in
           parts.orders.append(try reader.order())
         }
       case "startAt": parts.start = try reader.cursor()
       case "endAt": parts.end = try reader.cursor()
-      case "limit": parts.limit = try reader.limit()
-      default: _ = try reader.plain(try reader.next())
+      case "limit": parts.limit = try reader.count(key)
+      case "offset": parts.offset = try reader.count(key)
+      case "select":
+        try reader.members("A projection") { (reader, key) throws(JSONError) in
+          guard key == "fields" else { return try reader.unknown(key) }
+          try reader.objects(key) { (reader) throws(JSONError) in
+            parts.fields.append(try reader.fieldRest())
+          }
+        }
+      default: try reader.unknown(key)
       }
     }
     return parts
   }
 
   /// Gives each object of an array, which was begun.
-  private mutating func elements(
+  private mutating func objects(
     _ key: String, _ body: (inout DocumentJSONReader) throws(JSONError) -> Void
   ) throws(JSONError) {
-    guard try next() == .beginArray else { throw refused("What stands behind \(key) is an array.") }
-    while true {
-      let event = try next()
-      if event == .endArray { return }
-      guard event == .beginObject else { throw refused("An element of \(key) is an object.") }
-      try body(&self)
+    try elements(key) { (reader, event) throws(JSONError) in
+      guard event == .beginObject else {
+        throw reader.refused("An element of \(key) is an object.")
+      }
+      try body(&reader)
     }
   }
 
-  private mutating func limit() throws(JSONError) -> Int {
+  /// A number of documents, as a number, as text or wrapped in an object.
+  package mutating func count(_ key: String) throws(JSONError) -> Int {
+    var count: Int?
     switch try next() {
-    case .integer(let number): return Int(clamping: number)
+    case .integer(let number): count = Int(clamping: number)
+    case .string(let text): count = Int(text)
     case .beginObject:
-      var limit: Int?
-      try rest { (reader, key) throws(JSONError) in
-        if key == "value" {
-          limit = Int(clamping: try reader.integer())
-        } else {
-          _ = try reader.plain(try reader.next())
-        }
+      try rest { (reader, name) throws(JSONError) in
+        guard name == "value" else { return try reader.unknown(name) }
+        count = Int(clamping: try reader.integer())
       }
-      if let limit { return limit }
     default: break
     }
-    throw refused("A limit is a number.")
+    guard let count, count >= 0 else { throw refused("The value of \(key) is a number from 0.") }
+    return count
   }
 
   /// The field that an object names.
-  private mutating func field() throws(JSONError) -> FieldPath {
+  package mutating func field() throws(JSONError) -> FieldPath {
+    guard try next() == .beginObject else { throw refused("A field is a JSON object.") }
+    return try fieldRest()
+  }
+
+  private mutating func fieldRest() throws(JSONError) -> FieldPath {
     var path: FieldPath?
-    try members("A field") { (reader, key) throws(JSONError) in
+    try rest { (reader, key) throws(JSONError) in
+      guard key == "fieldPath" else { return try reader.unknown(key) }
       let text = try reader.text(key)
       path = try reader.checked { () throws(DocumentError) in try FieldPath(canonical: text) }
     }
@@ -106,29 +119,36 @@ extension DocumentJSONReader {
     try rest { (reader, key) throws(JSONError) in
       switch key {
       case "field": path = try reader.field()
-      case "direction": if try reader.text(key) == "DESCENDING" { direction = .descending }
-      default: _ = try reader.plain(try reader.next())
+      case "direction":
+        switch try reader.word(key, QueryWords.directions) {
+        case "DESCENDING": direction = .descending
+        case "ASCENDING", "DIRECTION_UNSPECIFIED": direction = .ascending
+        case let word:
+          if reader.isStrict { throw reader.refused("Nobody knows the direction \(word).") }
+        }
+      default: try reader.unknown(key)
       }
     }
     guard let path else { throw refused("An order has a field.") }
     return DocumentQuery.Order(path, direction)
   }
 
-  private mutating func cursor() throws(JSONError) -> QueryParts.Cursor {
-    var cursor = QueryParts.Cursor()
+  private mutating func cursor() throws(JSONError) -> StructuredQuery.Cursor {
+    var cursor = StructuredQuery.Cursor()
     try members("A cursor") { (reader, key) throws(JSONError) in
       switch key {
       case "values": cursor.values = try reader.values(key)
       case "before": cursor.isBefore = try reader.next() == .bool(true)
-      default: _ = try reader.plain(try reader.next())
+      default: try reader.unknown(key)
       }
     }
     return cursor
   }
 
-  private mutating func values(_ key: String) throws(JSONError) -> [DocumentValue] {
+  /// Values with their types.
+  mutating func values(_ key: String) throws(JSONError) -> [DocumentValue] {
     var values: [DocumentValue] = []
-    try elements(key) { (reader) throws(JSONError) in
+    try objects(key) { (reader) throws(JSONError) in
       values.append(try reader.typedRest())
     }
     return values
@@ -149,16 +169,16 @@ extension DocumentJSONReader {
     var filters: [Filter] = []
     try members("A filter") { (reader, key) throws(JSONError) in
       switch key {
-      case "op": op = try reader.text(key)
+      case "op": op = try reader.word(key, QueryWords.numbered[kind] ?? [])
       case "field": path = try reader.field()
       case "value": value = try reader.typed()
       case "filters":
-        try reader.elements(key) { (reader) throws(JSONError) in
+        try reader.objects(key) { (reader) throws(JSONError) in
           try reader.rest { (reader, key) throws(JSONError) in
             filters.append(try reader.filter(key))
           }
         }
-      default: _ = try reader.plain(try reader.next())
+      default: try reader.unknown(key)
       }
     }
     switch (kind, op) {
@@ -178,6 +198,19 @@ extension DocumentJSONReader {
 
 /// What the parts of queries are called.
 enum QueryWords {
+  static let directions = ["DIRECTION_UNSPECIFIED", "ASCENDING", "DESCENDING"]
+  /// The operators of each kind of filter, in the order of their numbers in the service's messages.
+  static let numbered: [String: [String]] = [
+    "compositeFilter": ["OPERATOR_UNSPECIFIED", "AND", "OR"],
+    "fieldFilter": [
+      "OPERATOR_UNSPECIFIED", "LESS_THAN", "LESS_THAN_OR_EQUAL", "GREATER_THAN",
+      "GREATER_THAN_OR_EQUAL", "EQUAL", "NOT_EQUAL", "ARRAY_CONTAINS", "IN", "ARRAY_CONTAINS_ANY",
+      "NOT_IN",
+    ],
+    "unaryFilter": [
+      "OPERATOR_UNSPECIFIED", "", "IS_NAN", "IS_NULL", "IS_NOT_NAN", "IS_NOT_NULL",
+    ],
+  ]
   static let operators: [String: FieldFilter.Operator] = [
     "EQUAL": .equal, "NOT_EQUAL": .notEqual, "LESS_THAN": .lessThan,
     "LESS_THAN_OR_EQUAL": .lessThanOrEqual, "GREATER_THAN": .greaterThan,
@@ -188,74 +221,4 @@ enum QueryWords {
     "IS_NULL": (.equal, .null), "IS_NOT_NULL": (.notEqual, .null),
     "IS_NAN": (.equal, .double(.nan)), "IS_NOT_NAN": (.notEqual, .double(.nan)),
   ]
-}
-
-/// The parts of a query, which come in any order.
-private struct QueryParts {
-  struct Cursor {
-    var values: [DocumentValue] = []
-    var isBefore = false
-  }
-
-  var collections: [String] = []
-  var isGroup = false
-  var filter: Filter?
-  var orders: [DocumentQuery.Order] = []
-  var start: Cursor?
-  var end: Cursor?
-  var limit: Int?
-
-  /// The conditions one by one, where all of some fields must be met.
-  private var conditions: [Filter] {
-    guard case .and(let filters)? = filter,
-      filters.allSatisfy({ if case .field = $0 { true } else { false } })
-    else { return filter.map { [$0] } ?? [] }
-    return filters
-  }
-
-  func query(_ parent: String, isLast: Bool) throws(DocumentError) -> DocumentQuery {
-    let (database, document) = try Self.parent(parent)
-    guard collections.count == 1, let id = collections.first else {
-      throw DocumentError(
-        .invalidQuery, "A query is from one collection, not \(collections.count).")
-    }
-    var query: DocumentQuery
-    if isGroup {
-      guard document == nil else {
-        throw DocumentError(.invalidQuery, "A query of a group has no document as its parent.")
-      }
-      query = DocumentQuery(.group(id), in: database)
-    } else {
-      let collection =
-        if let document { try document.collection(id) } else { try CollectionPath(id) }
-      query = DocumentQuery(.collection(collection), in: database)
-    }
-    for filter in conditions { query = try query.filtered(filter) }
-    for order in orders { query = try query.ordered(by: order.field, order.direction) }
-    if let start {
-      query =
-        try start.isBefore
-        ? query.starting(at: start.values) : query.starting(after: start.values)
-    }
-    if let end {
-      query = try end.isBefore ? query.ending(before: end.values) : query.ending(at: end.values)
-    }
-    if let limit { query = try isLast ? query.limited(toLast: limit) : query.limited(to: limit) }
-    try query.validate()
-    return query
-  }
-
-  /// The database and the document of a parent: `projects/P/databases/D/documents`, or a document's name.
-  private static func parent(
-    _ text: String
-  ) throws(DocumentError) -> (DatabaseID, DocumentPath?) {
-    let parts = text.split(separator: "/", omittingEmptySubsequences: false)
-    if parts.count == 5, parts[4] == "documents",
-      let database = DatabaseID(tree: parts[..<4].joined(separator: "/"))
-    {
-      return (database, nil)
-    }
-    let name = try DocumentName(text)
-    return (name.database, name.path)
-  }
 }

@@ -28,9 +28,10 @@ extension DocumentJSONReader {
   /// The fields of a document or a map.
   package mutating func fields() throws(JSONError) -> MapValue {
     var pairs: [(String, DocumentValue)] = []
-    try members("What stands behind fields") { (reader, key) throws(JSONError) in
-      pairs.append((key, try reader.typed()))
+    guard try next() == .beginObject else {
+      throw refused("What stands behind fields is a JSON object.")
     }
+    while case .key(let key) = try next() { pairs.append((key, try typed())) }
     return MapValue(pairs)
   }
 
@@ -45,9 +46,9 @@ extension DocumentJSONReader {
   /// A value with its type, whose object was begun.
   mutating func typedRest() throws(JSONError) -> DocumentValue {
     var value: DocumentValue?
-    try rest { (reader, key) throws(JSONError) in
-      guard value == nil else { throw reader.refused("A value has one type, and this has two.") }
-      value = try reader.value(key)
+    while case .key(let key) = try next() {
+      guard value == nil else { throw refused("A value has one type, and this has two.") }
+      value = try self.value(key)
     }
     guard let value else {
       throw refused("A value has a type: write {\"nullValue\": null} for null.")
@@ -59,7 +60,7 @@ extension DocumentJSONReader {
     switch type {
     case "nullValue":
       let event = try next()
-      guard event == .null || event == .string("NULL_VALUE") else {
+      guard event == .null || event == .string("NULL_VALUE") || event == .integer(0) else {
         throw refused("The value of nullValue is null.")
       }
       return .null
@@ -97,14 +98,29 @@ extension DocumentJSONReader {
     }
   }
 
-  mutating func text(_ key: String) throws(JSONError) -> String {
+  /// A string.
+  package mutating func text(_ key: String) throws(JSONError) -> String {
     guard case .string(let text) = try next() else {
       throw refused("The value of \(key) is a string.")
     }
     return text
   }
 
-  mutating func time(_ key: String) throws(JSONError) -> Timestamp {
+  /// A word of an enumeration, which may be told by its number.
+  ///
+  /// - Parameter words: the words in the order of their numbers.
+  mutating func word(_ key: String, _ words: [String]) throws(JSONError) -> String {
+    switch try next() {
+    case .string(let text): return text
+    case .integer(let number):
+      if let place = Int(exactly: number), words.indices.contains(place) { return words[place] }
+    default: break
+    }
+    throw refused("The value of \(key) is a word.")
+  }
+
+  /// A time.
+  package mutating func time(_ key: String) throws(JSONError) -> Timestamp {
     let text = try text(key)
     return try checked { () throws(DocumentError) in try Timestamp(rfc3339: text) }
   }

@@ -20,6 +20,9 @@ package struct DocumentJSONReader {
   }
 
   package var json: JSONReader
+  /// Whether the text is a request: members that nobody knows are refused, and not read past, and null stands for a
+  /// member that is left out.
+  package var isStrict = false
 
   /// Reads a text that is in memory.
   package init(_ text: [UInt8]) { json = JSONReader(bytes: text, limits: Self.limits) }
@@ -85,6 +88,24 @@ package struct DocumentJSONReader {
 
   // MARK: The members of an object
 
+  /// Reads past a member that nobody knows, or refuses it.
+  package mutating func unknown(_ key: String) throws(JSONError) {
+    if isStrict { throw refused("Nobody knows \"\(key)\" here. Leave it out.") }
+    _ = try plain(try next())
+  }
+
+  /// Gives each element of an array, whose first event was read.
+  package mutating func elements(
+    _ what: String, _ body: (inout DocumentJSONReader, JSONEvent) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    guard try next() == .beginArray else { throw refused("The value of \(what) is an array.") }
+    while true {
+      let event = try next()
+      if event == .endArray { return }
+      try body(&self, event)
+    }
+  }
+
   /// Gives each key of an object, whose value the closure reads.
   package mutating func members(
     _ what: String, _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
@@ -97,6 +118,17 @@ package struct DocumentJSONReader {
   package mutating func rest(
     _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
   ) throws(JSONError) {
-    while case .key(let key) = try next() { try body(&self, key) }
+    while case .key(let key) = try next() {
+      if isStrict, try skipNull() { continue }
+      try body(&self, key)
+    }
+  }
+
+  /// Reads past null, if it comes next.
+  private mutating func skipNull() throws(JSONError) -> Bool {
+    var ahead = json
+    guard try ahead.next() == .null else { return false }
+    json = ahead
+    return true
   }
 }

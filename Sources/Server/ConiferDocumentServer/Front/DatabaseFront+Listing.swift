@@ -1,0 +1,104 @@
+package import ConiferDocument
+package import ConiferWire
+
+extension DatabaseFront {
+  /// About how many bytes of documents a page has at most, and one document more.
+  private static let mostBytes = 8 << 20
+
+  /// A part of a collection.
+  ///
+  /// - Parameters:
+  ///   - collection: the collection.
+  ///   - orders: what it is sorted by; by ids where these are none.
+  ///   - showsMissing: whether documents that are missing and have something below them are listed too.
+  ///   - size: how many documents at most.
+  ///   - start: what came with the part before; nil for the first one.
+  ///   - moment: as of when.
+  /// - Throws: `invalidArgument` when `start` is of another list.
+  package func page(
+    of collection: CollectionPath, by orders: [DocumentQuery.Order] = [], showsMissing: Bool,
+    size: Int, from start: [UInt8]?, _ moment: ReadMoment = .newest
+  ) async throws(StatusError) -> FrontRead<DocumentPage> {
+    let whole = DocumentQuery(.collection(collection), in: database)
+    let query: DocumentQuery
+    do throws(DocumentError) {
+      // All orders are written out, as the place of a document has a value for each.
+      query = try Self.sorted(whole, by: try Self.sorted(whole, by: orders).orders)
+    } catch { throw StatusError(.invalidArgument, error.message) }
+    let next = if let start { try goingOn(query, from: start) } else { query }
+    if showsMissing {
+      guard orders.isEmpty else {
+        throw StatusError(
+          .invalidArgument, "A list with missing documents has no order. Leave out one of them.")
+      }
+      return try await read(moment) { host, credentials throws(StatusError) in
+        let (found, time) = try await host.children(
+          of: collection, after: next.start.flatMap(Self.path), limit: size + 1, credentials)
+        let page = try Self.page(found.map(\.answered), of: query, size)
+        return (page, time, TransactionReads(whole.target, at: time))
+      }
+    }
+    return try await read(moment) { host, credentials throws(StatusError) in
+      let asked: DocumentQuery
+      do throws(DocumentError) { asked = try next.limited(to: size + 1) } catch {
+        throw StatusError(.invalidArgument, error.message)
+      }
+      let (found, time) = try await host.run(asked, credentials)
+      let page = try Self.page(found.map(\.answered), of: query, size)
+      return (page, time, TransactionReads(whole.target, at: time))
+    }
+  }
+
+  private static func sorted(
+    _ query: DocumentQuery, by orders: [DocumentQuery.Order]
+  ) throws(DocumentError) -> DocumentQuery {
+    var sorted = query
+    for order in orders { sorted = try sorted.ordered(by: order.field, order.direction) }
+    return sorted
+  }
+
+  /// The list from behind the part that a client has.
+  private func goingOn(
+    _ query: DocumentQuery, from start: [UInt8]
+  ) throws(StatusError) -> DocumentQuery {
+    do throws(StatusError) {
+      let found = try DocumentQuery(json: start)
+      if found.database == database, found.source == query.source,
+        found.explicitOrders == query.explicitOrders, let cursor = found.start
+      {
+        do throws(DocumentError) { return try query.starting(after: cursor.values) } catch {}
+      }
+    } catch {}
+    throw StatusError(
+      .invalidArgument,
+      "The page token is of another list, or damaged. Send the one of the last page, with the same order."
+    )
+  }
+
+  private static func path(of cursor: DocumentQuery.Cursor) -> DocumentPath? {
+    guard case .reference(let name)? = cursor.values.last else { return nil }
+    return name.path
+  }
+
+  /// The documents of one page, of which there is one more when it is not the last one.
+  private static func page(
+    _ found: [Document], of query: DocumentQuery, _ size: Int
+  ) throws(StatusError) -> DocumentPage {
+    var bytes = 0
+    let fitting = found.prefix(size).prefix { document in
+      defer { bytes += document.fields?.size ?? 0 }
+      return bytes < mostBytes
+    }
+    guard fitting.count < found.count, let last = fitting.last else {
+      return DocumentPage(documents: Array(fitting), next: nil)
+    }
+    let behind: DocumentQuery
+    do throws(DocumentError) {
+      behind =
+        last.fields == nil
+        ? try query.starting(after: [.reference(DocumentName(last.path, in: query.database))])
+        : try query.starting(after: last)
+    } catch { throw StatusError(.internal, error.message) }
+    return DocumentPage(documents: Array(fitting), next: behind.json)
+  }
+}

@@ -1,0 +1,189 @@
+package import ConiferDocument
+package import ConiferWire
+
+/// What a front over a network asks a database for, beside streams, in the name of whoever bears a token.
+///
+/// A database is not made by reading it.
+package struct DatabaseFront: Sendable {
+  package let server: DocumentServer
+  package let database: DatabaseID
+  let token: String?
+
+  /// - Parameter token: what the client showed; nil for none.
+  package init(_ server: DocumentServer, _ database: DatabaseID, token: String?) {
+    self.server = server
+    self.database = database
+    self.token = token
+  }
+
+  // MARK: Reading
+
+  /// Reads documents, found or missing, in the order of their paths.
+  package func documents(
+    _ paths: [DocumentPath], _ moment: ReadMoment = .newest
+  ) async throws(StatusError) -> FrontRead<[Document]> {
+    try await read(moment) { host, credentials throws(StatusError) in
+      let (found, time) = try await host.find(paths, credentials)
+      return (found.map(\.answered), time, TransactionReads(found))
+    }
+  }
+
+  /// The documents of a query, in its order.
+  package func documents(
+    _ query: DocumentQuery, _ moment: ReadMoment = .newest
+  ) async throws(StatusError) -> FrontRead<[Document]> {
+    try await read(moment) { host, credentials throws(StatusError) in
+      let (found, time) = try await host.run(query, credentials)
+      return (found.map(\.answered), time, TransactionReads(query.target, at: time))
+    }
+  }
+
+  /// Numbers of what a query finds, without so many of the first documents: a value for each aggregate, in their order.
+  package func aggregate(
+    _ query: DocumentQuery, skipping skipped: Int = 0, _ aggregates: [Aggregate],
+    _ moment: ReadMoment = .newest
+  ) async throws(StatusError) -> FrontRead<[DocumentValue]> {
+    try await read(moment) { host, credentials throws(StatusError) in
+      let (values, time) = try await host.compute(
+        aggregates, of: query, skipping: skipped, credentials)
+      return (values, time, TransactionReads(query.target, at: time))
+    }
+  }
+
+  /// A window of the ids of the collections at the root, or directly below a document, in the order of their UTF-8.
+  package func collectionIDs(
+    below parent: DocumentPath?, after last: String?, limit: Int, _ moment: ReadMoment = .newest
+  ) async throws(StatusError) -> FrontRead<[String]> {
+    try await read(moment) { host, credentials throws(StatusError) in
+      let (ids, time) = try await host.collectionIDs(
+        below: parent, after: last, limit: limit, credentials)
+      return (ids, time, TransactionReads())
+    }
+  }
+
+  /// Reads, and remembers for a transaction what was read.
+  func read<R: Sendable>(
+    _ moment: ReadMoment,
+    _ body:
+      @escaping @Sendable (DatabaseHost, DatabaseHost.Credentials) async throws(StatusError) -> (
+        R, Timestamp, TransactionReads
+      )
+  ) async throws(StatusError) -> FrontRead<R> {
+    let transactions = server.transactions
+    var (id, begun): ([UInt8]?, [UInt8]?)
+    var past: Timestamp?
+    switch moment {
+    case .newest: break
+    case .past(let time): past = time
+    case .transaction(let name):
+      if case .readOnly(let time) = try transactions.require(name, in: database).kind {
+        past = time
+      }
+      id = name
+    case .beginning(let kind):
+      if case .readOnly(let time) = kind { past = time }
+      begun = try transactions.begin(database, kind)
+      id = begun
+    }
+    do throws(StatusError) {
+      let credentials = DatabaseHost.Credentials.token(token)
+      let (value, time, reads) = try await server.using(database) { host throws(StatusError) in
+        try await body(host, credentials)
+      }
+      if let past { try check(past, newest: time) }
+      if let id { try transactions.note(reads, in: id) }
+      return FrontRead(value: value, time: time, transaction: begun)
+    } catch {
+      if let begun { transactions.end(begun, in: database) }
+      throw error
+    }
+  }
+
+  private func check(_ past: Timestamp, newest: Timestamp) throws(StatusError) {
+    if past > server.clock() {
+      throw StatusError(
+        .invalidArgument, "The read time is in the future. Read as of now, without one.")
+    }
+    guard newest <= past else {
+      throw StatusError(
+        .failedPrecondition,
+        "The past is not kept: the newest commit was later than the read time. Read as of now, without one."
+      )
+    }
+  }
+
+  // MARK: Writing
+
+  /// Makes writes whole or not at all.
+  ///
+  /// - Parameter transaction: the transaction that they end, whatever comes of them; nil for none.
+  /// - Throws: `aborted` when something that the transaction has read was changed.
+  package func commit(
+    _ writes: [Mutation], in transaction: [UInt8]? = nil
+  ) async throws(StatusError) -> CommitResult {
+    var reads: TransactionReads?
+    if let transaction {
+      let open = try server.transactions.take(transaction, in: database)
+      if open.kind != .readWrite, !writes.isEmpty {
+        throw StatusError(
+          .invalidArgument, "A transaction that only reads has writes. Begin another kind of one.")
+      }
+      // What was read as of an earlier time need not be so now.
+      if case .readOnly(_?) = open.kind {} else { reads = open.reads }
+    }
+    let credentials = DatabaseHost.Credentials.token(token)
+    return try await server.using(database) { [reads] host throws(StatusError) in
+      try await host.commit(
+        writes, credentials, from: .fronts, reads: reads)
+    }
+  }
+
+  /// Makes writes one by one, in any order, each alone.
+  ///
+  /// - Returns: what became of each.
+  /// - Throws: `invalidArgument` when two are to one document.
+  package func commitEach(
+    _ writes: [Mutation]
+  ) async throws(StatusError) -> [Result<WriteResult, StatusError>] {
+    guard Set(writes.map(\.path)).count == writes.count else {
+      throw StatusError(
+        .invalidArgument, "Two writes of a batch are to one document. Write each document once.")
+    }
+    let credentials = DatabaseHost.Credentials.token(token)
+    return try await server.using(database) { host throws(StatusError) in
+      await withTaskGroup(of: (Int, Result<WriteResult, StatusError>).self) { group in
+        for (place, write) in writes.enumerated() {
+          group.addTask {
+            do throws(StatusError) {
+              let result = try await host.commit([write], credentials, from: .fronts)
+              return (place, .success(result.results.first ?? WriteResult(updateTime: nil)))
+            } catch { return (place, .failure(error)) }
+          }
+        }
+        var results: [Int: Result<WriteResult, StatusError>] = [:]
+        for await (place, result) in group { results[place] = result }
+        return writes.indices.compactMap { results[$0] }
+      }
+    }
+  }
+
+  /// Removes all documents.
+  package func removeAll() async throws(StatusError) {
+    let credentials = DatabaseHost.Credentials.token(token)
+    try await server.using(database) { host throws(StatusError) in
+      try await host.removeAll(credentials)
+    }
+  }
+
+  // MARK: Transactions
+
+  /// Begins a transaction. Its reads are remembered, and its commit is made only while nothing of them has changed.
+  package func begin(_ kind: TransactionKind) throws(StatusError) -> [UInt8] {
+    try server.transactions.begin(database, kind)
+  }
+
+  /// Ends a transaction without writes; one that has ended stays so.
+  package func rollBack(_ transaction: [UInt8]) {
+    server.transactions.end(transaction, in: database)
+  }
+}

@@ -1,0 +1,149 @@
+import ConiferDocument
+import ConiferDocumentServer
+import ConiferTree
+import ConiferWire
+
+// One document or one collection, by method.
+extension DocumentRESTResponder {
+  func get(_ call: Call, _ path: DocumentPath) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters(["mask.fieldPaths", "transaction", "readTime"])
+    let mask = try call.mask("mask.fieldPaths")
+    let found = try await call.front.documents([path], call.moment())
+    guard let document = found.value.first, document.fields != nil else {
+      throw StatusError(.notFound, "Document \"\(call.path.name)\" not found.")
+    }
+    return json(document.showing(mask), call)
+  }
+
+  func list(_ call: Call, _ collection: CollectionPath) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters([
+      "pageSize", "pageToken", "orderBy", "mask.fieldPaths", "showMissing", "transaction",
+      "readTime",
+    ])
+    let mask = try call.mask("mask.fieldPaths")
+    let size = try call.number("pageSize").flatMap { $0 == 0 ? nil : $0 } ?? limits.page
+    let found = try await call.front.page(
+      of: collection, by: Self.orders(call.request.parameter("orderBy")),
+      showsMissing: call.request.parameter("showMissing") == "true", size: min(size, limits.page),
+      from: Call.pageToken(call.request.parameter("pageToken")), call.moment())
+    var writer = JSONWriter()
+    writer.beginObject()
+    if !found.value.documents.isEmpty {
+      writer.key("documents")
+      writer.beginArray()
+      for document in found.value.documents {
+        writer.document(document.showing(mask), in: call.database)
+      }
+      writer.endArray()
+    }
+    if let next = found.value.next {
+      writer.key("nextPageToken")
+      writer.string(Base64.encode(next))
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+
+  func create(_ call: Call, in collection: CollectionPath) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters(["documentId", "mask.fieldPaths"])
+    let mask = try call.mask("mask.fieldPaths")
+    let id = call.request.parameter("documentId") ?? ""
+    guard let path = DocumentPath(in: collection, id: id.isEmpty ? Self.newID() : id) else {
+      throw StatusError(.invalidArgument, "documentId is an id without a slash.")
+    }
+    let document = try call.readDocument()
+    guard document.name == nil else {
+      throw StatusError(
+        .invalidArgument, "A document that is made has no name. Give its id as documentId.")
+    }
+    return try await write(
+      Mutation(path, .set(document.fields, []), if: .exists(false)), call, showing: mask)
+  }
+
+  func update(_ call: Call, _ path: DocumentPath) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters([
+      "updateMask.fieldPaths", "mask.fieldPaths", "currentDocument.exists",
+      "currentDocument.updateTime",
+    ])
+    let mask = try call.mask("mask.fieldPaths")
+    let document = try call.readDocument()
+    let name = DocumentName(path, in: call.database)
+    guard document.name ?? name == name else {
+      throw StatusError(
+        .invalidArgument, "The document's name is not the one of the path. Leave it out.")
+    }
+    let change: Mutation.Change =
+      try call.mask("updateMask.fieldPaths").map { .patch(document.fields, $0, []) }
+      ?? .set(document.fields, [])
+    return try await write(
+      Mutation(path, change, if: call.precondition()), call, showing: mask)
+  }
+
+  func delete(_ call: Call, _ path: DocumentPath) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters(["currentDocument.exists", "currentDocument.updateTime"])
+    _ = try await call.front.commit([Mutation(path, .delete, if: call.precondition())])
+    return Self.nothing
+  }
+
+  /// Makes one write, and answers with the document as it is then.
+  private func write(
+    _ write: Mutation, _ call: Call, showing mask: FieldMask?
+  ) async throws(StatusError) -> [UInt8] {
+    let result = try await call.front.commit([write])
+    if let document = try await call.front.documents([write.path]).value.first,
+      document.fields != nil
+    {
+      return json(document.showing(mask), call)
+    }
+    // Somebody has deleted it again.
+    let version = result.results.first?.updateTime ?? result.commitTime
+    return json(Document(write.path, .found(.empty), version: version), call)
+  }
+
+  private func json(_ document: Document, _ call: Call) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.document(document, in: call.database)
+    return writer.bytes
+  }
+
+  /// The orders of `"priority desc, name"`.
+  private static func orders(_ text: String?) throws(StatusError) -> [DocumentQuery.Order] {
+    guard let text, !text.isEmpty else { return [] }
+    var orders: [DocumentQuery.Order] = []
+    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
+      let words = part.split(separator: " ")
+      var direction = Direction.ascending
+      switch words.dropFirst().map({ $0.lowercased() }) {
+      case [], ["asc"]: break
+      case ["desc"]: direction = .descending
+      default: throw malformedOrder
+      }
+      do throws(DocumentError) {
+        orders.append(.init(try FieldPath(canonical: String(words.first ?? "")), direction))
+      } catch { throw malformedOrder }
+    }
+    return orders
+  }
+
+  private static let malformedOrder = StatusError(
+    .invalidArgument,
+    "orderBy is fields with commas between them, each with desc or without: "
+      + "\"priority desc, name\".")
+
+  private static func newID() -> String {
+    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
+    let id = (0..<20).map { _ in letters[Int.random(in: letters.indices)] }
+    return String(decoding: id, as: UTF8.self)
+  }
+}
+
+extension Document {
+  /// The document with the fields of a mask alone; nil for all.
+  func showing(_ mask: FieldMask?) -> Document {
+    guard let mask, let fields else { return self }
+    let shown = FieldMask(mask.paths.filter { !$0.isDocumentID })
+    return Document(
+      path, .found(MapValue.empty.taking(shown, from: fields)), version: version,
+      readTime: readTime, createTime: createTime)
+  }
+}

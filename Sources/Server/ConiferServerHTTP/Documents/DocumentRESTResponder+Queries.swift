@@ -1,0 +1,220 @@
+import ConiferDocument
+import ConiferDocumentServer
+import ConiferTree
+import ConiferWire
+
+// Reads whose answers are arrays, as those of the service's streams, and lists of collections.
+extension DocumentRESTResponder {
+  func batchGet(_ call: Call) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters([])
+    var paths: [DocumentPath] = []
+    var mask: FieldMask?
+    var moment = ReadMomentMembers()
+    try call.readBody { (reader, key) throws(JSONError) in
+      switch key {
+      case "documents":
+        try reader.elements(key) { (reader, event) throws(JSONError) in
+          guard paths.count < limits.writes else {
+            throw reader.refused("More than \(limits.writes) documents are asked for. Split them.")
+          }
+          paths.append(try reader.path(event, in: call.database))
+        }
+      case "mask": mask = try reader.mask()
+      default: if try !moment.take(&reader, key) { try reader.unknown(key) }
+      }
+    }
+    let found = try await call.front.documents(paths, moment.moment)
+    return try array(of: found) { (writer, emit) throws(StatusError) in
+      for document in found.value {
+        writer.beginObject()
+        if document.fields == nil {
+          writer.key("missing")
+          writer.string("\(DocumentName(document.path, in: call.database))")
+        } else {
+          writer.key("found")
+          writer.document(document.showing(mask), in: call.database)
+        }
+        try emit(&writer)
+      }
+    }
+  }
+
+  func runQuery(_ call: Call, below parent: DocumentPath?) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters([])
+    var parts: StructuredQuery?
+    var moment = ReadMomentMembers()
+    try call.readBody { (reader, key) throws(JSONError) in
+      if key == "structuredQuery" {
+        parts = try reader.structuredQuery()
+      } else if try !moment.take(&reader, key) {
+        try reader.unknown(key)
+      }
+    }
+    let asked = try AskedQuery(parts, below: parent, in: call.database)
+    let found = try await call.front.documents(asked.query, moment.moment)
+    let mask = asked.parts.fields.isEmpty ? nil : FieldMask(asked.parts.fields)
+    return try array(of: found) { (writer, emit) throws(StatusError) in
+      let shown = asked.shown(found.value)
+      for document in shown {
+        writer.beginObject()
+        writer.key("document")
+        writer.document(document.showing(mask), in: call.database)
+        try emit(&writer)
+      }
+      // Whoever asks learns as of when there is nothing.
+      if shown.isEmpty {
+        writer.beginObject()
+        let skipped = min(asked.parts.offset, found.value.count)
+        if skipped > 0 {
+          writer.key("skippedResults")
+          writer.integer(Int64(skipped))
+        }
+        try emit(&writer)
+      }
+    }
+  }
+
+  func runAggregationQuery(
+    _ call: Call, below parent: DocumentPath?
+  ) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters([])
+    var parts: StructuredQuery?
+    var aggregations: [Aggregation] = []
+    var moment = ReadMomentMembers()
+    try call.readBody { (reader, key) throws(JSONError) in
+      if key == "structuredAggregationQuery" {
+        try reader.members(key) { (reader, key) throws(JSONError) in
+          switch key {
+          case "structuredQuery": parts = try reader.structuredQuery()
+          case "aggregations":
+            try reader.elements(key) { (reader, event) throws(JSONError) in
+              guard event == .beginObject else {
+                throw reader.refused("An element of \(key) is an object.")
+              }
+              aggregations.append(try reader.aggregation())
+            }
+          default: try reader.unknown(key)
+          }
+        }
+      } else if try !moment.take(&reader, key) {
+        try reader.unknown(key)
+      }
+    }
+    aggregations = try Aggregation.named(aggregations)
+    let asked = try AskedQuery(parts, below: parent, in: call.database)
+    let found = try await call.front.aggregate(
+      asked.query, skipping: asked.parts.offset, aggregations.map(\.aggregate), moment.moment)
+    return try array(of: found) { (writer, emit) throws(StatusError) in
+      writer.beginObject()
+      writer.key("result")
+      writer.beginObject()
+      writer.key("aggregateFields")
+      writer.beginObject()
+      for (aggregation, value) in zip(aggregations, found.value) {
+        writer.key(aggregation.alias)
+        writer.typed(aggregation.shown(value, ofNone: asked.isOfNone))
+      }
+      writer.endObject()
+      writer.endObject()
+      try emit(&writer)
+    }
+  }
+
+  func listCollectionIDs(
+    _ call: Call, below parent: DocumentPath?
+  ) async throws(StatusError) -> [UInt8] {
+    try call.checkParameters([])
+    var size = limits.page
+    var token: String?
+    var moment = ReadMoment.newest
+    try call.readBody { (reader, key) throws(JSONError) in
+      switch key {
+      case "pageSize": size = try reader.count(key)
+      case "pageToken": token = try reader.text(key)
+      case "readTime": moment = .past(try reader.time(key))
+      default: try reader.unknown(key)
+      }
+    }
+    size = size == 0 ? limits.page : min(size, limits.page)
+    let last = try Call.pageToken(token).map { String(decoding: $0, as: UTF8.self) }
+    let found = try await call.front.collectionIDs(
+      below: parent, after: last, limit: size + 1, moment)
+    var writer = JSONWriter()
+    writer.beginObject()
+    let ids = found.value.prefix(size)
+    if !ids.isEmpty {
+      writer.key("collectionIds")
+      writer.beginArray()
+      for id in ids { writer.string(id) }
+      writer.endArray()
+    }
+    if found.value.count > size, let last = ids.last {
+      writer.key("nextPageToken")
+      writer.string(Base64.encode(Array(last.utf8)))
+    }
+    writer.endObject()
+    return writer.bytes
+  }
+
+  /// An array of answers, each with the time of the read. The transaction that was begun comes first, alone.
+  ///
+  /// - Parameter body: begins objects, and ends each by `emit`.
+  private func array<R>(
+    of read: FrontRead<R>,
+    _ body: (
+      inout JSONWriter, _ emit: (inout JSONWriter) throws(StatusError) -> Void
+    ) throws(StatusError) -> Void
+  ) throws(StatusError) -> [UInt8] {
+    var writer = JSONWriter()
+    writer.beginArray()
+    if let transaction = read.transaction {
+      writer.beginObject()
+      writer.key("transaction")
+      writer.string(Base64.encode(transaction))
+      writer.endObject()
+    }
+    let time = read.time.rfc3339
+    try body(&writer) { (writer) throws(StatusError) in
+      writer.key("readTime")
+      writer.string(time)
+      writer.endObject()
+      guard writer.bytes.count <= limits.answer else {
+        throw StatusError(
+          .resourceExhausted,
+          "The answer has more than \(limits.answer) bytes. Ask for less, with a limit.")
+      }
+    }
+    writer.endArray()
+    return writer.bytes
+  }
+}
+
+/// A query of a request, as the database is asked for it.
+private struct AskedQuery {
+  let parts: StructuredQuery
+  let query: DocumentQuery
+  /// Whether no documents are asked for.
+  let isOfNone: Bool
+
+  init(
+    _ parts: StructuredQuery?, below parent: DocumentPath?, in database: DatabaseID
+  ) throws(StatusError) {
+    guard var parts else {
+      throw StatusError(.invalidArgument, "The body has no structuredQuery.")
+    }
+    isOfNone = parts.limit == 0
+    // The service's numbers have 32 bits.
+    parts.offset = min(parts.offset, 1 << 31)
+    self.parts = parts
+    // What is left out is read too.
+    if let limit = parts.limit { parts.limit = max(1, min(limit, 1 << 31) + parts.offset) }
+    do throws(DocumentError) { query = try parts.query(below: parent, in: database) } catch {
+      throw StatusError(.invalidArgument, error.message)
+    }
+  }
+
+  /// What is answered of the documents that the database gave.
+  func shown(_ found: [Document]) -> ArraySlice<Document> {
+    isOfNone ? [] : found.dropFirst(parts.offset)
+  }
+}
