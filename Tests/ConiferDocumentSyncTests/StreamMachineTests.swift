@@ -58,10 +58,15 @@ import Testing
     #expect(stream.tick(at: 999).isEmpty && stream.tick(at: 1_000) == [.open])
   }
 
-  @Test func `is left alone for a minute when the server has had enough`() {
+  @Test(arguments: [StatusCode.resourceExhausted, .dataLoss])
+  func `is left alone for a minute when the server has had enough, or cannot be read`(
+    code: StatusCode
+  ) {
     var stream = StreamMachine()
     _ = stream.start(at: 0, jitter: 0.5)
-    _ = stream.failed(StatusError(.resourceExhausted, ""))
+    stream.opened()
+    stream.served()
+    _ = stream.failed(StatusError(code, ""))
     _ = stream.start(at: 0, jitter: 0.5)
     #expect(stream.deadline == 60_000)
   }

@@ -38,6 +38,7 @@
     private let outbound: AsyncStream<Request>.Continuation
     /// One event is told after the other: what is told is told within the lock.
     private let state = Mutex(State.opening)
+    private let hasOpened = Mutex(false)
     private let task = Mutex<Task<Void, Never>?>(nil)
     private let read: @Sendable (Response) throws -> Said?
     private let told: @Sendable (Event) -> Void
@@ -95,6 +96,15 @@
     private func run() async -> StatusError {
       let channel: GRPCLine.Channel
       do throws(StatusError) { channel = try line.channel() } catch { return error }
+      // A server that took the connection and says nothing would be waited for without end.
+      let watch = Task {
+        try await Task.sleep(for: line.openTimeout)
+        guard !hasOpened.withLock({ $0 }) else { return }
+        line.failed(channel)
+        end(line.unopened)
+        task.withLock { $0 }?.cancel()
+      }
+      defer { watch.cancel() }
       do {
         let request = StreamingClientRequest<Request>(metadata: metadata) { [self] writer in
           opened()
@@ -114,14 +124,21 @@
         return StatusError(
           .unavailable, "The server ended the stream. The client opens another one by itself.")
       } catch {
-        let wasOpened = state.withLock { $0 != .opening }
-        let failure = StatusError(error, at: line.address.description, wasOpened: wasOpened)
-        if failure.code == .unavailable { line.failed(channel) }
+        let wasOpened = hasOpened.withLock { $0 }
+        let failure = StatusError(
+          error, at: line.address.description, wasOpened: wasOpened, unreadable: unreadable)
+        // One that was closed before it was open may have waited for a connection that comes never.
+        if failure.code == .unavailable || !wasOpened { line.failed(channel) }
         return failure
       }
     }
 
+    /// What it means that a message cannot be read. A listen would meet the same message again and again, so the next
+    /// attempt is to come late.
+    private var unreadable: StatusCode { closing == .cancelling ? .dataLoss : .internal }
+
     private func opened() {
+      hasOpened.withLock { $0 = true }
       state.withLock { state in
         guard case .opening = state else { return }
         state = .open

@@ -31,6 +31,17 @@
       self.options = options
     }
 
+    /// How long a call may wait for the server to take it.
+    var openTimeout: Duration { options.openTimeout }
+
+    /// The error of a call that the server did not take in time.
+    var unopened: StatusError {
+      StatusError(
+        .unavailable,
+        "The server at \(address) took the connection and did not answer. The client tries again by itself."
+      )
+    }
+
     deinit { state.withLock { $0.channel }?.client.beginGracefulShutdown() }
 
     /// The channel that calls use now.
@@ -70,8 +81,11 @@
     private func transport() throws -> HTTP2ClientTransport.Posix {
       var config = HTTP2ClientTransport.Posix.Config.defaults
       config.connection.maxIdleTime = options.idleTime
+      // Each question begins the wait for an answer anew, so they must not come more often than that is over. Without calls
+      // too: once no call is left, questions would stop for good, also for the calls that come then.
       config.connection.keepalive = .init(
-        time: options.keepAlive, timeout: options.keepAliveTimeout, allowWithoutCalls: false)
+        time: max(options.keepAlive, options.keepAliveTimeout + .milliseconds(1)),
+        timeout: options.keepAliveTimeout, allowWithoutCalls: true)
       var security = HTTP2ClientTransport.Posix.TransportSecurity.plaintext
       if address.isSecure {
         security = .tls { [trusted = options.trustedCertificates] tls in

@@ -148,8 +148,8 @@
         wasOpened.withLock { $0 = true }
         try await writer.write(message)
       }
-      do {
-        return try await channel.client.bidirectionalStreaming(
+      let call = Task {
+        try await channel.client.bidirectionalStreaming(
           request: request, descriptor: Self.method(name),
           serializer: ProtobufSerializer<Request>(),
           deserializer: ProtobufDeserializer<Response>(), options: .defaults
@@ -158,10 +158,23 @@
           for try await answer in response.messages { answers.append(answer) }
           return answers
         }
+      }
+      let watch = Task { [line] in
+        try await Task.sleep(for: line.openTimeout)
+        if !wasOpened.withLock({ $0 }) { call.cancel() }
+      }
+      defer { watch.cancel() }
+      do {
+        return try await withTaskCancellationHandler {
+          try await call.value
+        } onCancel: {
+          call.cancel()
+        }
       } catch {
-        let failure = StatusError(
-          error, at: "\(line.address)", wasOpened: wasOpened.withLock { $0 })
-        if failure.code == .unavailable { line.failed(channel) }
+        let isOpen = wasOpened.withLock { $0 }
+        var failure = StatusError(error, at: "\(line.address)", wasOpened: isOpen)
+        if !isOpen, failure.code == .cancelled, !Task.isCancelled { failure = line.unopened }
+        if failure.code == .unavailable || !isOpen { line.failed(channel) }
         throw failure
       }
     }

@@ -1,4 +1,5 @@
 #if GRPC
+  import ConiferProtobuf
   import GRPCCore
   import SwiftProtobuf
 
@@ -12,12 +13,14 @@
   /// Reads a message from bytes of protobuf.
   struct ProtobufDeserializer<Message: SwiftProtobuf.Message>: MessageDeserializer {
     func deserialize<Bytes: GRPCContiguousBytes>(_ bytes: Bytes) throws -> Message {
-      // A value within a value takes three levels, and documents have twenty.
-      var options = BinaryDecodingOptions()
-      options.messageDepthLimit = 200
-      return try bytes.withUnsafeBytes { buffer in
-        try Message(
-          serializedBytes: Array(buffer), extensions: nil, partial: true, options: options)
+      // A value within a value takes three levels. The library's limit of 100 has room for the twenty of the service, and what
+      // it lets through can be stored.
+      do {
+        return try bytes.withUnsafeBytes { buffer in
+          try Message(serializedBytes: Array(buffer), extensions: nil, partial: true)
+        }
+      } catch {
+        throw ProtoError("\(error)")
       }
     }
   }

@@ -10,11 +10,15 @@
     ///   - error: what was thrown.
     ///   - address: where the call went.
     ///   - wasOpened: whether it was under way: what keeps it from that is never the server's answer.
-    init(_ error: any Error, at address: String, wasOpened: Bool = true) {
+    ///   - unreadable: the code for what cannot be read.
+    init(
+      _ error: any Error, at address: String, wasOpened: Bool = true,
+      unreadable: StatusCode = .internal
+    ) {
       switch error {
       case let error as StatusError: self = error
       case let error as ProtoError:
-        self.init(.internal, "What the server sent cannot be read: \(error)")
+        self.init(unreadable, "What the server sent cannot be read: \(error)")
       case is CancellationError: self.init(.cancelled, "The call was cancelled.")
       case let error as RPCError where wasOpened:
         let code = StatusCode(rawValue: error.code.rawValue) ?? .unknown

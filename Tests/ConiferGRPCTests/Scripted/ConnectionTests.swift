@@ -57,6 +57,22 @@
       #expect(await line.end()?.code == .unavailable)
     }
 
+    @Test(
+      "A server that takes the connection and says nothing is given up, by streams and requests")
+    func mute() async throws {
+      let server = try SilentServer(speaks: false)
+      let error = await WatchLine(
+        try service(server.port) { $0.openTimeout = .milliseconds(50) }
+      ).end()
+      #expect(error?.code == .unavailable && error?.message.contains("did not answer") == true)
+      let other = try SilentServer(speaks: false)
+      let asked = try service(other.port) { $0.openTimeout = .milliseconds(50) }
+      let refused = await #expect(throws: StatusError.self) {
+        try await asked.lookup([try DocumentPath("a/b")], token: nil)
+      }
+      #expect(refused?.code == .unavailable)
+    }
+
     @Test("One that answers signs of life is not")
     func alive() async throws {
       let server = try await ScriptedServer()
@@ -102,7 +118,10 @@
 
     @Test(
       "A host that is none is told",
-      arguments: ["", "a b", "[::1", "localhost:0", "x:99999", "a/b"])
+      arguments: [
+        "", "a b", "[::1", "localhost:0", "x:99999", "a/b", "10.0.2", "127.0.0.1.", "256.1.1.1",
+        "8080", "[a:b]", "[fe80::1%en0]:80",
+      ])
     func noHost(_ host: String) async throws {
       let transport = DocumentTransport.grpc(to: DatabaseID(project: "test"), host: host)
       let error = await WatchLine(transport.service).end()

@@ -132,6 +132,8 @@ struct WatchAggregator: Sendable {
     switch event {
     case .noChange: guard isActive(id, targets) else { return }
     case .added:
+      // What nobody asked for must not be kept.
+      guard targets[id] != nil || states[id] != nil else { return }
       states[id, default: TargetState()].answered(.add)
       // What came before belongs to an earlier listen: that it was current, too.
       if states[id]?.isPending == false { states[id] = .added }

@@ -88,7 +88,8 @@ package struct StreamMachine: Sendable {
   package mutating func failed(_ error: StatusError) -> [Action] {
     state = .closed
     switch error.code {
-    case .resourceExhausted: backoff.jumpToLongest()
+    // What cannot be read comes again with the next attempt.
+    case .resourceExhausted, .dataLoss: backoff.jumpToLongest()
     // Also of a token that was good for long: nobody but the server may know when it expires, and a second failure in a
     // row would count as being offline.
     case .unauthenticated: return [.invalidateToken]

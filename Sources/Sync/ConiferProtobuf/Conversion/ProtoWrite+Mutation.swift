@@ -43,21 +43,23 @@
   extension CommitResult {
     /// What a server made of writes.
     ///
-    /// - Throws: when a time or a value makes no sense.
+    /// The writes were made, whatever this client can read of their results: what it cannot read is left out, so that nobody
+    /// sends them again for it.
+    ///
+    /// - Throws: when the commit's time makes no sense.
     package init(
       commitTime: Google_Protobuf_Timestamp, _ results: [ProtoWriteResult]
     ) throws(ProtoError) {
-      var read: [WriteResult] = []
-      for result in results { read.append(try WriteResult(result)) }
-      self.init(commitTime: try Timestamp(commitTime), results: read)
+      self.init(
+        commitTime: try Timestamp(commitTime), results: results.map { WriteResult($0) })
     }
   }
 
   extension WriteResult {
-    fileprivate init(_ result: ProtoWriteResult) throws(ProtoError) {
+    fileprivate init(_ result: ProtoWriteResult) {
       self.init(
-        updateTime: result.hasUpdateTime ? try Timestamp(result.updateTime) : nil,
-        transforms: try DocumentValue.values(result.transformResults))
+        updateTime: result.hasUpdateTime ? try? Timestamp(result.updateTime) : nil,
+        transforms: (try? DocumentValue.values(result.transformResults)) ?? [])
     }
   }
 #endif

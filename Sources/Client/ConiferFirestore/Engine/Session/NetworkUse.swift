@@ -52,7 +52,8 @@ final class NetworkUse {
   ///
   /// - Parameter state: whether the server counts as out of reach when the network is left.
   func update(meanwhile state: OnlineState = .offline) {
-    let mayUse = hasServer && isWanted && !hasEnded && !recovery.isBlocked && !sending.hasUnstored
+    let takesIn = !recovery.isBlocked && !sending.hasUnstored && !sending.hasDoubts
+    let mayUse = hasServer && isWanted && !hasEnded && takesIn
     guard mayUse != isUsed else { return }
     set(mayUse, state)
   }

@@ -30,6 +30,9 @@ final class WriteSending {
 
   /// Whether an answer of the server could not be stored yet: what it answered would be sent once more.
   var hasUnstored: Bool { !unstored.isEmpty }
+  /// Whether nobody knows yet if a commit that was reported as failed queued writes: one that was sent and answered would be
+  /// missing when that is looked up.
+  var hasDoubts: Bool { !writes.doubtful.isEmpty }
 
   /// How many writes were sent and not answered.
   var outstanding: Int { pipeline.outstanding.count }
