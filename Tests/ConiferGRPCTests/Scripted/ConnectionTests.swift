@@ -53,7 +53,7 @@
           $0.keepAlive = .milliseconds(50)
           $0.keepAliveTimeout = .milliseconds(50)
         })
-      #expect(await line.opened())
+      // On a busy machine even before the stream is open.
       #expect(await line.end()?.code == .unavailable)
     }
 
@@ -79,9 +79,9 @@
       let relay = try CountingRelay(to: server.port)
       let line = WatchLine(
         try service(relay.port) {
-          $0.keepAlive = .milliseconds(20)
           // So long that only a server that is dead would not answer.
-          $0.keepAliveTimeout = .seconds(60)
+          $0.keepAlive = .seconds(5)
+          $0.keepAliveTimeout = .seconds(5)
         })
       #expect(await line.opened())
       let call = try await server.next()
@@ -89,7 +89,7 @@
       _ = try await line.said()
       let before = relay.count
       // An answer takes 17 bytes.
-      try await eventually("the server answers") { relay.count >= before + 10 * 17 }
+      try await eventually("the server answers") { relay.count >= before + 2 * 17 }
       try call.send(Answers.target(.noChange, token: "t", at: 2))
       #expect(try await line.said().1 == Timestamp(seconds: 2))
       line.stream.close()

@@ -5,7 +5,9 @@ extension PageText {
     const $ = (id) => document.getElementById(id);
     const S = { facts: null, space: '', root: '/', chosen: '/', view: 'data', open: new Set(['/']),
       windows: new Map(), limits: new Map(), rows: [], nodes: new Map(), edit: null, undo: [],
-      version: null, samples: [], pulse: null, control: null, token: 'owner' };
+      version: null, samples: [], pulse: null, control: null, token: 'owner',
+      // How often the user moved in the tree, or pressed a key there.
+      steps: 0 };
     const PAGE = 200;
 
     // Makes an element. Data becomes text nodes and attributes, never markup.

@@ -36,7 +36,7 @@ extension PageText {
     async function undo() {
       const last = S.undo.pop();
       if (!last) return say('There is no deletion to undo.');
-      const chosen = S.chosen;
+      const steps = S.steps;
       try {
         const url = rest(last.path, { ns: last.space });
         const now = await ask(url, { headers: { 'X-Firebase-ETag': 'true' } });
@@ -50,7 +50,7 @@ extension PageText {
         say(last.path + ' is back.', S.undo.length > 0);
         await refresh();
         // Whoever moved on meanwhile stays where they are: their next key would be for another node.
-        if (rowOf(last.path) && S.chosen === chosen) choose(last.path);
+        if (rowOf(last.path) && S.steps === steps) choose(last.path);
       } catch (error) {
         S.undo.push(last);
         failed(error);

@@ -91,6 +91,7 @@ extension PageText {
       node.append(el('span', { class: 'twist', 'aria-hidden': 'true' }), el('span', { class: 'key' }),
         el('span', { class: 'value' }), el('span', { class: 'note' }));
       node.addEventListener('click', (event) => {
+        S.steps += 1;
         choose(row.id);
         if (row.more) return more(row.more);
         if (event.target.className === 'twist') toggle(row.path);
@@ -216,6 +217,7 @@ extension PageText {
 
     $('tree').addEventListener('keydown', (event) => {
       if (event.target.closest('.editor')) return;
+      S.steps += 1;
       const rows = S.rows.filter((row) => !row.form);
       const at = rows.findIndex((row) => row.id === S.chosen);
       const row = rows[at];
