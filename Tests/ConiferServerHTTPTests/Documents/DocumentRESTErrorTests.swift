@@ -138,13 +138,17 @@ import Testing
   func names() async throws {
     let client = try DocumentRESTClient()
     let long = String(repeating: "x", count: 101)
-    for name in ["a%20b", "%C3%A9", long, "a%0A"] {
+    for name in ["a%20b", "%C3%A9", long, "a%0A", ".", "..", "%2E%2E"] {
       for root in [
         "projects/\(name)/databases/d/documents", "projects/p/databases/\(name)/documents",
       ] {
         let reply = await client.ask("GET /r/a", in: root)
         #expect(reply.status == 400 && reply.body.contains("INVALID_ARGUMENT"), "\(reply.body)")
       }
+    }
+    for line in ["GET /r/a", "PATCH /r/a", "POST :commit"] {
+      let reply = await client.ask(line, "{}", in: "projects/p/databases/d/documents:other")
+      #expect(reply.status == 400 && reply.body.contains("INVALID_ARGUMENT"), "\(reply.body)")
     }
     // Other paths are not this responder's.
     for path in [

@@ -23,8 +23,14 @@ extension DatabaseHost {
       do throws(DocumentError) { try path.validate() } catch { throw StatusError(refusing: error) }
     }
     let (documents, time) = try await read { (view) throws(StoreError) in
+      // A document that is asked for many times is read, and held, once.
+      var known: [DocumentPath: Document] = [:]
       var found: [Document] = []
-      for path in paths { found.append(try view.document(path)) }
+      for path in paths {
+        let document = if let read = known[path] { read } else { try view.document(path) }
+        known[path] = document
+        found.append(document)
+      }
       return (found, view.time)
     }
     for document in documents {

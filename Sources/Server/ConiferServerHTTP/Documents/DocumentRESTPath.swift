@@ -61,6 +61,9 @@ struct DocumentRESTPath: Hashable {
       segments[segments.count - 1] = last[..<colon]
     }
     self.verb = verb
+    guard segments[4].elementsEqual("documents".utf8) else {
+      throw StatusError(.invalidArgument, "Behind the database the path goes on with documents.")
+    }
     var texts: [String] = []
     for segment in segments {
       guard let text = Self.decoded(segment), !text.isEmpty,
@@ -99,7 +102,8 @@ struct DocumentRESTPath: Hashable {
   }
 
   private static func isName(_ name: String) -> Bool {
-    (1...100).contains(name.utf8.count)
+    // Clients and proxies resolve these two in paths.
+    name != "." && name != ".." && (1...100).contains(name.utf8.count)
       && name.utf8.allSatisfy { byte in
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true

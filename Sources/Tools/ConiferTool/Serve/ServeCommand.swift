@@ -99,6 +99,11 @@
       if !settings.isLoopback, !tokens.hasKeys {
         console.note("conifer: other machines may do everything here: give keys for tokens.")
       }
+      if tokens.hasKeys, !settings.isLoopback || origin.contains("*") {
+        console.note(
+          "conifer: documents are open to whoever connects, with a token or without: only the tree has rules."
+        )
+      }
       // Where it listens everywhere, browsers of this machine reach it by the name of the loopback.
       let isEverywhere = host == "0.0.0.0" || host == "::"
       let name = isEverywhere ? "localhost" : host.contains(":") ? "[\(host)]" : host
