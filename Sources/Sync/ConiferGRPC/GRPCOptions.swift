@@ -17,8 +17,8 @@
     ///
     /// Names are ASCII in lower case.
     public var headers: [String: String] = [:]
-    /// Whether a stream of writes begins by showing the token of the one before it, by which a server of
-    /// Conifer's makes no batch twice whose answer was lost.
+    /// Whether a stream of writes begins by showing the token of the one before it, for servers that know by it which
+    /// batches they have made.
     ///
     /// The vendor's service has its clients begin without.
     public var resumesWrites = false
