@@ -15,7 +15,7 @@
   )
   struct IOSessionCallTests {
     /// A directory of its own, removed at the end.
-    private func inDirectory(_ body: (String) throws -> Void) throws {
+    private static func inDirectory(_ body: (String) throws -> Void) throws {
       let directory = try System.makeTemporaryDirectory()
       defer { System.removeTree(directory) }
       try body(directory)
@@ -36,7 +36,7 @@
 
     @Test("A map gives the bytes up to the file's present end, whatever its size was")
     func resizedMaps() throws {
-      try inDirectory { directory in
+      try Self.inDirectory { directory in
         let session = try IOSession.record(directory)
         let file = open(directory + "/a", O_RDWR | O_CREAT, 0o600)
         defer { close(file) }
@@ -65,7 +65,7 @@
 
     @Test("A map that grew, moved or was cut is followed")
     func movedMaps() throws {
-      try inDirectory { directory in
+      try Self.inDirectory { directory in
         typealias Remap =
           @convention(c) (UnsafeMutableRawPointer?, Int, Int, Int32) -> UnsafeMutableRawPointer?
         let mremap = unsafeBitCast(try #require(dlsym(nil, "mremap")), to: Remap.self)
@@ -98,7 +98,7 @@
 
     @Test("A copy of a descriptor that fcntl made is watched like the first")
     func copies() throws {
-      try inDirectory { directory in
+      try Self.inDirectory { directory in
         let session = try IOSession.record(directory)
         let file = open(directory + "/a", O_RDWR | O_CREAT, 0o600)
         for command in [F_DUPFD, F_DUPFD_CLOEXEC] {
@@ -123,33 +123,36 @@
     }
 
     @Test("A sync of the whole file system makes bytes and names durable, and can fail")
-    func fileSystems() throws {
-      try inDirectory { directory in
-        // Swift's overlay does not show it.
-        typealias Sync = @convention(c) (Int32) -> Int32
-        let syncfs = unsafeBitCast(try #require(dlsym(nil, "syncfs")), to: Sync.self)
-        let session = try IOSession.record(directory)
-        #expect(mkdir(directory + "/d", 0o700) == 0)
-        let file = open(directory + "/d/a", O_RDWR | O_CREAT, 0o600)
-        #expect(pwrite(file, [1, 2] as Bytes, 2, 0) == 2)
-        #expect(syncfs(file) == 0)
-        var disk = SimulatedDisk()
-        for entry in session.entries() { _ = disk.play(entry) }
-        #expect(disk.isSettled)
-        #expect(disk.names.reachable.map(\.path) == ["d", "d/a"])
-        session.end()
-        let failing = try IOSession.fail(directory, at: 0, with: .error(EIO), counting: .syncs)
-        #expect(syncfs(file) == -1)
-        #expect(errno == EIO)
-        #expect(syncfs(file) == 0)
-        failing.end()
-        close(file)
+    func fileSystems() async {
+      // In a process of its own: it would sync what other tests follow, or take an error meant for them.
+      await #expect(processExitsWith: .success) {
+        try IOSessionCallTests.inDirectory { directory in
+          // Swift's overlay does not show it.
+          typealias Sync = @convention(c) (Int32) -> Int32
+          let syncfs = unsafeBitCast(try #require(dlsym(nil, "syncfs")), to: Sync.self)
+          let session = try IOSession.record(directory)
+          #expect(mkdir(directory + "/d", 0o700) == 0)
+          let file = open(directory + "/d/a", O_RDWR | O_CREAT, 0o600)
+          #expect(pwrite(file, [1, 2] as Bytes, 2, 0) == 2)
+          #expect(syncfs(file) == 0)
+          var disk = SimulatedDisk()
+          for entry in session.entries() { _ = disk.play(entry) }
+          #expect(disk.isSettled)
+          #expect(disk.names.reachable.map(\.path) == ["d", "d/a"])
+          session.end()
+          let failing = try IOSession.fail(directory, at: 0, with: .error(EIO), counting: .syncs)
+          #expect(syncfs(file) == -1)
+          #expect(errno == EIO)
+          #expect(syncfs(file) == 0)
+          failing.end()
+          close(file)
+        }
       }
     }
 
     @Test("A sync of a directory fails only where a name in it changed")
     func directories() throws {
-      try inDirectory { directory in
+      try Self.inDirectory { directory in
         for name in ["one", "two"] { #expect(mkdir(directory + "/" + name, 0o700) == 0) }
         let session = try IOSession.fail(directory, at: 0, with: .errors(EIO), counting: .syncs)
         func sync(_ name: String) -> Int32 {
