@@ -57,10 +57,13 @@ extension SeededRandom {
       writes: one(in: 4) ? .committed : .synced)
   }
 
+  /// Made once: making them takes longer than what most programs do with them.
+  private static let largeTexts = ["x", "yz"].map { String(repeating: $0, count: 300_000) }
+
   /// Fields that are stored in chunks.
   private mutating func large() -> MapValue {
     [
-      "a": .string(String(repeating: pick(["x", "yz"]), count: 300_000)),
+      "a": .string(pick(Self.largeTexts)),
       "b": scalar(),
     ]
   }
