@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferDocumentServer
 import ConiferTree
 import ConiferWire
 
