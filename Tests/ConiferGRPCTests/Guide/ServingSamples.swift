@@ -11,7 +11,8 @@
   /// The code of Docs/DocumentGRPC.md.
   @Suite(.timeLimit(.minutes(5))) struct ServingSamples {
     private func serve(_ directory: String, _ body: (Int) async throws -> Void) async throws {
-      let documents = try DocumentServer(DocumentServerConfiguration(storage: .sqlite(at: directory)))
+      let documents = try DocumentServer(
+        DocumentServerConfiguration(storage: .sqlite(at: directory)))
       let server = DocumentGRPCServer(documents, DocumentGRPCConfiguration(port: 0))
       let port = try await server.start()
       try await body(port)

@@ -98,7 +98,8 @@
           .filtered(.field(a, op, value))
         #expect(query.isDisputed)
         #expect(
-          try await Set(found(query, by: base, database)) == Set(server == .emulator ? theirs : own),
+          try await Set(found(query, by: base, database))
+            == Set(server == .emulator ? theirs : own),
           "\(query.canonical)")
         #expect(Set(query.evaluate(documents).map(\.path.id)) == Set(own), "\(query.canonical)")
       }

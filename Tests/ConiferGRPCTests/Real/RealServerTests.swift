@@ -48,7 +48,8 @@
       try await ben.terminate()
     }
 
-    @Test("A batch is made whole or not at all, and a refusal is told", arguments: RealServer.installed)
+    @Test(
+      "A batch is made whole or not at all, and a refusal is told", arguments: RealServer.installed)
     func batches(_ server: RealServer) async throws {
       let app = try await RealApp(on: server, database)
       let db = app.db
@@ -73,7 +74,9 @@
 
     /// The emulator goes on with no query: it resets each target that has a token, and sends all. The service sends what
     /// changed, as the scripted server does. Listeners hear the same of both.
-    @Test("After a break listeners are told what changed, and nothing twice", arguments: RealServer.installed)
+    @Test(
+      "After a break listeners are told what changed, and nothing twice",
+      arguments: RealServer.installed)
     func resume(_ server: RealServer) async throws {
       let reader = try await RealApp(on: server, database)
       let writer = try await RealApp(on: server, database).db
@@ -139,7 +142,9 @@
       try await writer.terminate()
     }
 
-    @Test("A document that a limited query loses is asked for by itself", arguments: RealServer.installed)
+    @Test(
+      "A document that a limited query loses is asked for by itself",
+      arguments: RealServer.installed)
     func limbo(_ server: RealServer) async throws {
       let reader = try await RealApp(on: server, database)
       let writer = try await RealApp(on: server, database).db
@@ -161,7 +166,9 @@
       try await writer.terminate()
     }
 
-    @Test("A document in limbo is asked for with the label, and resolved", arguments: RealServer.installed)
+    @Test(
+      "A document in limbo is asked for with the label, and resolved",
+      arguments: RealServer.installed)
     func limboTarget(_ server: RealServer) async throws {
       let app = try await RealApp(on: server, database)
       let db = app.db
@@ -230,7 +237,9 @@
       try await db.terminate()
     }
 
-    @Test("Writes made offline are made after a restart, in their order", arguments: RealServer.installed)
+    @Test(
+      "Writes made offline are made after a restart, in their order",
+      arguments: RealServer.installed)
     func queue(_ server: RealServer) async throws {
       let scratch = try Scratch()
       let storage = StorageConfiguration.sqlite(at: scratch.store)
@@ -282,7 +291,9 @@
       try await db.terminate()
     }
 
-    @Test("A group's query finds documents wherever they are, and a collection's only its own", arguments: RealServer.installed)
+    @Test(
+      "A group's query finds documents wherever they are, and a collection's only its own",
+      arguments: RealServer.installed)
     func groups(_ server: RealServer) async throws {
       let db = try await RealApp(on: server, database).db
       let batch = db.batch()
@@ -302,7 +313,8 @@
       try await db.terminate()
     }
 
-    @Test("Large documents and ids of any script arrive as they are", arguments: RealServer.installed)
+    @Test(
+      "Large documents and ids of any script arrive as they are", arguments: RealServer.installed)
     func content(_ server: RealServer) async throws {
       let (anna, ben) = (
         try await RealApp(on: server, database).db, try await RealApp(on: server, database).db

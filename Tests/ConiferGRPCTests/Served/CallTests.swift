@@ -164,9 +164,10 @@
           })
         let transaction = try #require(got.first?.transaction)
         #expect(!transaction.isEmpty && got.count == 3 && got.allSatisfy(\.hasReadTime))
-        #expect(got.dropFirst().map { $0.found.name + $0.missing }.sorted() == [
-          "\(served.root)/rooms/none", name,
-        ])
+        #expect(
+          got.dropFirst().map { $0.found.name + $0.missing }.sorted() == [
+            "\(served.root)/rooms/none", name,
+          ])
         let commit = ProtoCommitRequest.with {
           $0.database = served.name
           $0.transaction = transaction
@@ -233,7 +234,11 @@
             })
         }
         let shown = try await run {
-          $0.orderBy = [.with { $0.field.fieldPath = "n"; $0.direction = .descending }]
+          $0.orderBy = [
+            .with {
+              $0.field.fieldPath = "n"; $0.direction = .descending
+            }
+          ]
           $0.offset = 2
           $0.limit = Google_Protobuf_Int32Value(3)
           $0.select.fields = [.with { $0.fieldPath = "__name__" }]
@@ -341,7 +346,10 @@
           ("projects/p/databases/d/documents/", "path"),
         ] {
           let refusal = try await served.refusal(
-            "RunQuery", ProtoRunQueryRequest.with { $0 = all; $0.parent = parent })
+            "RunQuery",
+            ProtoRunQueryRequest.with {
+              $0 = all; $0.parent = parent
+            })
           #expect(refusal?.code == .invalidArgument && refusal?.message.contains(word) == true)
         }
         let empty = try await served.refusal(
@@ -387,12 +395,16 @@
     @Test("Databases are told apart by project and name, and reading makes none")
     func databases() async throws {
       try await served { served in
-        for name in ["projects/a/databases/(default)", "projects/a/databases/b", "projects/c/databases/b"] {
+        for name in [
+          "projects/a/databases/(default)", "projects/a/databases/b", "projects/c/databases/b",
+        ] {
           let made: ProtoCommitResponse = try await served.call(
             "Commit",
             ProtoCommitRequest.with {
               $0.database = name
-              $0.writes = [.with { $0.update = document("\(name)/documents/rooms/x", ["in": .string(name)]) }]
+              $0.writes = [
+                .with { $0.update = document("\(name)/documents/rooms/x", ["in": .string(name)]) }
+              ]
             })
           #expect(made.hasCommitTime)
         }

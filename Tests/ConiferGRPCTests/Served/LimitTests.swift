@@ -39,7 +39,7 @@
         let large = try await served.refusal(
           "GetDocument",
           ProtoGetDocumentRequest.with {
-            $0.name = "\(served.root)/rooms/\(String(repeating: "x", count: 2_000))"
+            $0.name = "\(served.root)/rooms/\(String(repeating: "x", count: 1_200))"
           })
         #expect(large?.code == .resourceExhausted)
         var lines: [Listen] = []
@@ -128,7 +128,8 @@
       }
     }
 
-    @Test("Bytes that are no HTTP/2 end their connection and nothing else", arguments: Seeded.seeds(3))
+    @Test(
+      "Bytes that are no HTTP/2 end their connection and nothing else", arguments: Seeded.seeds(3))
     func garbage(_ seed: UInt64) async throws {
       try await served { served in
         var random = Seeded(seed)

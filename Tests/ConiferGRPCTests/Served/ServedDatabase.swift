@@ -27,7 +27,8 @@
 
     /// Calls a method that has one answer.
     func call<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
-      _ method: String, _ request: Request, as token: String? = nil, _: Response.Type = Response.self
+      _ method: String, _ request: Request, as token: String? = nil,
+      _: Response.Type = Response.self
     ) async throws -> Response {
       let answers: [Response] = try await service().ask(method, request, token)
       return try #require(answers.first)
@@ -35,7 +36,8 @@
 
     /// Calls a method whose answer is a stream.
     func list<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
-      _ method: String, _ request: Request, as token: String? = nil, _: Response.Type = Response.self
+      _ method: String, _ request: Request, as token: String? = nil,
+      _: Response.Type = Response.self
     ) async throws -> [Response] { try await service().ask(method, request, token) }
 
     /// What a call is refused with; nil when it is not.

@@ -9,7 +9,8 @@ import Synchronization
 package final class FrontStream<Said: Sendable>: Sendable {
   /// How streams of a kind begin and end in a database.
   struct Kind: Sendable {
-    let open: @Sendable (StreamID, _ token: String?, @escaping @Sendable (Said) -> Void) -> DatabaseRequest
+    let open:
+      @Sendable (StreamID, _ token: String?, @escaping @Sendable (Said) -> Void) -> DatabaseRequest
     let close: @Sendable (StreamID) -> DatabaseRequest
     /// The end, as it is said.
     let closed: @Sendable (StatusError?) -> Said

@@ -12,6 +12,8 @@
   struct FirestoreService: RegistrableRPCService {
     let server: DocumentServer
     let calls: CallTable
+    /// The bytes of a request.
+    let message: Int
 
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
       serve("GetDocument", &router) { [self] in try await get($0, $1, $2) }
@@ -28,7 +30,7 @@
       serve("BatchWrite", &router) { [self] in try await batchWrite($0, $1, $2) }
       serve("ListCollectionIds", &router) { [self] in try await listCollectionIDs($0, $1, $2) }
       for name in ["PartitionQuery", "ExecutePipeline"] {
-        serve(name, &router) { 
+        serve(name, &router) {
           (_: Google_Protobuf_Empty, _: String?, _: Answer<Google_Protobuf_Empty>) in
           throw StatusError(.unimplemented, "This server does not do \(name). Run a query.")
         }
@@ -72,7 +74,8 @@
       router.registerHandler(
         forMethod: MethodDescriptor(
           fullyQualifiedService: "google.firestore.v1.Firestore", method: name),
-        deserializer: ProtobufDeserializer<Request>(), serializer: ProtobufSerializer<Response>()
+        deserializer: ProtobufDeserializer<Request>(atMost: message),
+        serializer: ProtobufSerializer<Response>()
       ) { request, _ in
         let token = Self.token(of: request.metadata)
         // The headers go out before the first answer: clients know then that the call has arrived.

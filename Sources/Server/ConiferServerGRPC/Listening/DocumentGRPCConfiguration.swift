@@ -36,8 +36,8 @@
     public var callsOfConnection = 100
     /// Calls at a time in all; another one is answered `RESOURCE_EXHAUSTED`.
     public var calls = 100_000
-    /// The bytes of a request; a larger one is answered `RESOURCE_EXHAUSTED`. A commit has at most 10 MiB of data, whose messages
-    /// may be longer.
+    /// The bytes of a request; a larger one is answered `RESOURCE_EXHAUSTED`, and one of more than twice as many is not read to its
+    /// end. A commit has at most 10 MiB of data, whose messages may be longer.
     public var message = 32 << 20
 
     /// The default limits.

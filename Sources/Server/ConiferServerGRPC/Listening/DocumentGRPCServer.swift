@@ -45,7 +45,9 @@
 
     /// The port at which it listens; nil while it does not.
     public var port: Int? {
-      state.withLock { if case .listening(let listeners) = $0 { listeners.first?.port } else { nil } }
+      state.withLock {
+        if case .listening(let listeners) = $0 { listeners.first?.port } else { nil }
+      }
     }
 
     /// How many connections are open.
@@ -130,7 +132,11 @@
           address: try Self.address(host, port), transportSecurity: .plaintext,
           config: transportConfiguration)
         let grpc = GRPCCore.GRPCServer(
-          transport: transport, services: [FirestoreService(server: server, calls: calls)])
+          transport: transport,
+          services: [
+            FirestoreService(
+              server: server, calls: calls, message: configuration.limits.message)
+          ])
         let serving = Task { try await grpc.serve() }
         do {
           let bound = try await transport.listeningAddress
@@ -167,7 +173,9 @@
       config.connection.keepalive.clientBehavior = .init(
         minPingIntervalWithoutCalls: timeouts.ping, allowWithoutCalls: true)
       config.http2.maxConcurrentStreams = limits.callsOfConnection
-      config.rpc.maxRequestPayloadSize = limits.message
+      // The transport resets the stream of a message beyond its limit. One that is less too large is answered.
+      let (twice, overflows) = limits.message.multipliedReportingOverflow(by: 2)
+      config.rpc.maxRequestPayloadSize = overflows ? limits.message : twice
       config.channelDebuggingCallbacks.onAcceptTCPConnection = { [self] in accept($0) }
       return config
     }

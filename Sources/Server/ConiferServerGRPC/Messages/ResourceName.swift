@@ -71,7 +71,9 @@
 
   extension DocumentPath {
     /// The document of a name, which is of the request's database.
-    static func requested(_ text: String, in database: DatabaseID) throws(StatusError) -> DocumentPath {
+    static func requested(_ text: String, in database: DatabaseID) throws(StatusError)
+      -> DocumentPath
+    {
       try StatusError.refusing { () throws(ProtoError) in
         try DocumentPath(name: text, in: database)
       }

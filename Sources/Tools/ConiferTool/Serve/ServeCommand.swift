@@ -24,7 +24,9 @@
     @Option(help: "The port; 0 for any that is free.")
     var port = 9000
     @Option(
-      help: "The port of documents over gRPC, for SDKs of Firestore; 0 for any that is free; none by default.")
+      help:
+        "The port of documents over gRPC, for SDKs of Firestore; 0 for any that is free; none by default."
+    )
     var grpcPort: Int?
     @Option(help: "The address to listen at; 0.0.0.0 lets other machines in.")
     var host = "localhost"
