@@ -53,7 +53,7 @@
         third.send(listen(served))
         #expect(await third.end()?.code == .resourceExhausted)
         lines.removeFirst().finish()
-        while served.grpc.callCount > 1 { await Task.yield() }
+        try await served.until { served.grpc.callCount <= 1 }
         let fourth = Listen(served.port, "Listen")
         fourth.send(listen(served))
         _ = try await fourth.next()
@@ -74,7 +74,7 @@
         #expect(file >= 0 && read(file, &byte, 1) <= 0)
         close(file)
         first.cancel()
-        while served.grpc.connectionCount > 0 { await Task.yield() }
+        try await served.until { served.grpc.connectionCount == 0 }
         let second = Listen(served.port, "Listen")
         second.send(listen(served))
         _ = try await second.next()
@@ -94,7 +94,7 @@
           _ = try await (line.next(), writes.next())
           // One that has said nothing yet.
           let silent = Listen(served.port, "Listen")
-          while served.grpc.callCount < 3 { await Task.yield() }
+          try await served.until { served.grpc.callCount == 3 }
           if closesData {
             try await served.documents.close()
           } else {
@@ -124,7 +124,7 @@
           if n.isMultiple(of: 2) { _ = try await line.next() }
           line.cancel()
         }
-        while served.grpc.callCount > 0 || served.grpc.connectionCount > 0 { await Task.yield() }
+        try await served.until { served.grpc.callCount == 0 && served.grpc.connectionCount == 0 }
       }
     }
 
@@ -153,7 +153,7 @@
         let get = ProtoGetDocumentRequest.with { $0.name = "\(served.root)/rooms/a" }
         let answer = try await served.refusal("GetDocument", get)
         #expect(answer?.code == .notFound, "seed \(seed)")
-        while served.grpc.connectionCount > 1 { await Task.yield() }
+        try await served.until { served.grpc.connectionCount <= 1 }
       }
     }
 

@@ -51,6 +51,11 @@
       } catch { return error }
     }
 
+    /// Waits until something holds of the server that it tells nobody.
+    func until(_ condition: () -> Bool) async throws {
+      while !condition() { try await Task.sleep(for: .milliseconds(5)) }
+    }
+
     /// Makes documents `rooms/r0` and so on, with their numbers.
     func fill(_ count: Int) async throws {
       let writes = try (0..<count).map { n in

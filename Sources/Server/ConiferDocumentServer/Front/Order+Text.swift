@@ -25,6 +25,6 @@ extension DocumentQuery.Order {
 
   private static let malformedOrder = StatusError(
     .invalidArgument,
-    "The order of a list is fields with commas between them, each with desc or without: "
+    "orderBy is fields with commas between them, each with desc or without: "
       + "\"priority desc, name\".")
 }
