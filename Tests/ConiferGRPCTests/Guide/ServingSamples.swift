@@ -1,5 +1,6 @@
 #if GRPC
   import ConiferDocumentServer
+  import ConiferEngine
   import ConiferFirestore
   import ConiferGRPC
   import ConiferSQLite
@@ -25,7 +26,9 @@
       let scratch = try Scratch()
       for isFirst in [true, false] {
         try await serve(scratch.store) { port in
-          let db = Firestore(.grpc(projectID: "my-app", storage: .memory()))
+          var configuration = FirestoreConfiguration.grpc(projectID: "my-app", storage: .memory())
+          configuration.clock = PatientClock()
+          let db = Firestore(configuration)
           db.useEmulator(withHost: "localhost", port: port)
           let eros = db.document("rooms/eros")
           if isFirst { try await eros.setData(["size": 3]) }
