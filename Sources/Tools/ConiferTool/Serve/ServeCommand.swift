@@ -127,27 +127,41 @@
       // Where it listens everywhere, browsers of this machine reach it by the name of the loopback.
       let isEverywhere = host == "0.0.0.0" || host == "::"
       let name = isEverywhere ? "localhost" : host.contains(":") ? "[\(host)]" : host
-      var services: [any Service] = (file.map { [$0] } ?? []) + [http]
-      var lines = ["http://\(name):\(port)/"]
-      #if GRPC
-        if let grpcPort {
-          let grpc = DocumentGRPCServer(
-            documents, DocumentGRPCConfiguration(host: host, port: grpcPort, logger: logger))
-          do throws(DocumentGRPCError) {
-            lines.append("grpc://\(name):\(try await grpc.start())")
-          } catch {
-            await http.stop()
-            throw Failure("cannot-serve", .denied, error.message)
-          }
-          services.append(grpc)
-        }
-      #endif
-      services.append(Announcement(line: lines.joined(separator: "\n"), console: console))
+      let grpc: (service: any Service, port: Int)?
+      do {
+        grpc = try await serveGRPC(documents)
+      } catch {
+        await http.stop()
+        throw error
+      }
+      let lines =
+        ["http://\(name):\(port)/"] + (grpc.map { ["grpc://\(name):\($0.port)"] } ?? [])
+      let found = Announcement(line: lines.joined(separator: "\n"), console: console)
+      let services: [any Service] =
+        (file.map { [$0] } ?? []) + [http] + (grpc.map { [$0.service] } ?? []) + [found]
       let group = ServiceGroup(
         services: services, gracefulShutdownSignals: [.sigint, .sigterm], logger: logger)
       try await group.run()
       for name in http.servedNamespaces { await server.settle(name) }
       try await documents.close()
+    }
+
+    /// Begins to serve documents over gRPC, if that was asked for.
+    private func serveGRPC(
+      _ documents: DocumentServer
+    ) async throws -> (service: any Service, port: Int)? {
+      #if GRPC
+        guard let grpcPort else { return nil }
+        let server = DocumentGRPCServer(
+          documents, DocumentGRPCConfiguration(host: host, port: grpcPort, logger: logger))
+        do throws(DocumentGRPCError) {
+          return (server, try await server.start())
+        } catch {
+          throw Failure("cannot-serve", .denied, error.message)
+        }
+      #else
+        return nil
+      #endif
     }
 
     /// The responders: the first that has an answer gives it.
