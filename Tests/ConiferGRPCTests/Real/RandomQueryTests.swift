@@ -19,7 +19,7 @@
     func queries(_ server: RealServer, _ seed: UInt64) async throws {
       var random = Seeded(seed)
       let database = Emulator.database()
-      let base = try service(await server.port(), database)
+      let base = try service(await server.port(), database) { $0.openTimeout = .seconds(600) }
       let db = firestore(base, database)
       let collection = try CollectionPath("rooms")
       var documents: [Document] = []
@@ -77,7 +77,7 @@
       arguments: RealServer.installed)
     func disputed(_ server: RealServer) async throws {
       let database = Emulator.database()
-      let base = try service(await server.port(), database)
+      let base = try service(await server.port(), database) { $0.openTimeout = .seconds(600) }
       let collection = try CollectionPath("rooms")
       let values: [(String, DocumentValue)] = [
         ("nan", .double(.nan)), ("null", .null), ("one", .integer(1)),

@@ -16,13 +16,16 @@
     let grpc: DocumentGRPCServer
     let port: Int
     let database = DatabaseID(project: "test")
+    /// One connection for all calls of one request.
+    let calls: GRPCService
 
     /// The names that requests have.
     var name: String { "\(database)" }
     var root: String { "\(database)/documents" }
 
-    func service(_ change: (inout GRPCOptions) -> Void = { _ in }) throws -> GRPCService {
-      try ConiferGRPCTests.service(port, database, change)
+    /// The database as a client has it, whose attempts no load of the machine ends.
+    func service() throws -> GRPCService {
+      try ConiferGRPCTests.service(port, database) { $0.openTimeout = .seconds(600) }
     }
 
     /// Calls a method that has one answer.
@@ -30,7 +33,7 @@
       _ method: String, _ request: Request, as token: String? = nil,
       _: Response.Type = Response.self
     ) async throws -> Response {
-      let answers: [Response] = try await service().ask(method, request, token)
+      let answers: [Response] = try await calls.ask(method, request, token)
       return try #require(answers.first)
     }
 
@@ -38,15 +41,14 @@
     func list<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
       _ method: String, _ request: Request, as token: String? = nil,
       _: Response.Type = Response.self
-    ) async throws -> [Response] { try await service().ask(method, request, token) }
+    ) async throws -> [Response] { try await calls.ask(method, request, token) }
 
     /// What a call is refused with; nil when it is not.
     func refusal<Request: SwiftProtobuf.Message>(
       _ method: String, _ request: Request, as token: String? = nil
     ) async throws -> StatusError? {
-      let service = try service()
       do throws(StatusError) {
-        let _: [Google_Protobuf_Empty] = try await service.ask(method, request, token)
+        let _: [Google_Protobuf_Empty] = try await calls.ask(method, request, token)
         return nil
       } catch { return error }
     }
@@ -79,7 +81,8 @@
     let grpc = DocumentGRPCServer(documents, configuration)
     let port = try await grpc.start()
     do {
-      try await body(ServedDatabase(documents: documents, grpc: grpc, port: port))
+      let calls = try service(port) { $0.openTimeout = .seconds(600) }
+      try await body(ServedDatabase(documents: documents, grpc: grpc, port: port, calls: calls))
     } catch {
       await grpc.stop()
       throw error

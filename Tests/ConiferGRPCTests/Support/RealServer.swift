@@ -3,6 +3,7 @@
   import ConiferDocumentServer
   import ConiferEngine
   import ConiferFirestore
+  import ConiferGRPC
   import ConiferServerGRPC
   import ConiferStorage
   import Synchronization
@@ -60,9 +61,11 @@
       at port: Int, _ database: DatabaseID, storage: StorageConfiguration = .memory(),
       clock: any EngineClock = PatientClock(), tokens: (any TokenProvider)? = nil
     ) throws {
+      // No load of the machine ends an attempt.
+      let base = try service(port, database) { $0.openTimeout = .seconds(600) }
       db = firestore(
-        CountingService(base: try service(port, database), log: log), database, clock: clock,
-        storage: storage, tokens: tokens)
+        CountingService(base: base, log: log), database, clock: clock, storage: storage,
+        tokens: tokens)
     }
   }
 #endif
