@@ -73,6 +73,7 @@ let package = Package(
     .library(name: "ConiferServer", targets: ["ConiferServer"]),
     .library(name: "ConiferDocumentServer", targets: ["ConiferDocumentServer"]),
     .library(name: "ConiferServerHTTP", targets: ["ConiferServerHTTP"]),
+    .library(name: "ConiferServerGRPC", targets: ["ConiferServerGRPC"]),
     .library(name: "ClientConformance", targets: ["ClientConformance"]),
     .executable(name: "conifer", targets: ["ConiferTool"]),
   ],
@@ -162,6 +163,7 @@ let package = Package(
       name: "ConiferProtobuf",
       dependencies: [
         "ConiferDocument", "ConiferWire", grpc("SwiftProtobuf", "swift-protobuf"),
+        grpc("GRPCCore", "grpc-swift-2"),
       ],
       path: "Sources/Sync/ConiferProtobuf", exclude: ["Protos"],
       swiftSettings: settings + optimized),
@@ -226,6 +228,15 @@ let package = Package(
         network("JWTKit", "jwt-kit"), network("ServiceLifecycle", "swift-service-lifecycle"),
       ]),
     target(
+      "ConiferServerGRPC", in: "Sources/Server",
+      [
+        "ConiferDocumentServer", "ConiferProtobuf", "ConiferWire", "ConiferDocument",
+        "ConiferTree", grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
+        grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+        grpc("NIOCore", "swift-nio"), grpc("ServiceLifecycle", "swift-service-lifecycle"),
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    target(
       "ClientConformance", in: "Sources/Client",
       ["Conifer", "ConiferServer", "ConiferStorage", "ConiferTree", "ConiferWire"]),
     .executableTarget(
@@ -234,7 +245,7 @@ let package = Package(
         "ConiferTree", "ConiferQuery", "ConiferDocument", "ConiferKeyValue", "ConiferStorage",
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
         "Conifer", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferWire",
-        "ConiferEngine", "ConiferFirestore", "ConiferDocumentServer",
+        "ConiferEngine", "ConiferFirestore", "ConiferDocumentServer", "ConiferServerGRPC",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         network("ServiceLifecycle", "swift-service-lifecycle"),
@@ -370,7 +381,8 @@ let package = Package(
     tests(
       "ConiferGRPC",
       [
-        "ConiferGRPC", "ConiferProtobuf", "ConiferFirestore", "ConiferDocumentServer",
+        "ConiferGRPC", "ConiferServerGRPC", "ConiferProtobuf", "ConiferFirestore",
+        "ConiferDocumentServer",
         "ConiferDocumentSync", "ConiferEngine", "ConiferDocument", "ConiferWire",
         "ConiferStorage", "ConiferKeyValue", "ConiferSQLite", "TestSupport",
         grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),

@@ -12,6 +12,8 @@ import uuid
 faulthandler.dump_traceback_later(300, exit=True)
 HOST = os.environ["CONIFER_HOST"]
 """`host:port` of a running `conifer serve` without rules."""
+GRPC = os.environ.get("CONIFER_GRPC")
+"""`host:port` of its gRPC; none when it has none."""
 OWNER = {"Authorization": "Bearer owner"}
 RULES = {
     "rules": {

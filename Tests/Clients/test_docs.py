@@ -1,7 +1,9 @@
-"""The examples of pages on REST: what is behind `$ ` is run, and prints the lines below it, times aside."""
+"""The examples of pages on REST, where what is behind `$ ` is run, and of the page on gRPC, where a program of Python is: each prints the lines
+below it, times aside."""
 import pathlib
 import re
 import subprocess
+import sys
 import unittest
 
 import support
@@ -17,6 +19,14 @@ class DocsTest(support.ClientTest):
     def test_examples(self):
         for page in ("REST.md", "DocumentREST.md"):
             self.assertGreater(self.run_page(page), 8)
+
+    @unittest.skipUnless(support.GRPC, "the server has no gRPC")
+    def test_program(self):
+        page = (DOCS / "DocumentGRPC.md").read_text()
+        program, expected = re.search(r"^```python\n(.*?)^```\n\n^```\n(.*?)^```$", page, re.M | re.S).groups()
+        program = program.replace("localhost:8080", support.GRPC).replace("my-app", self.namespace)
+        run = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True, timeout=60)
+        self.assertEqual(run.stdout, expected, run.stderr)
 
     def run_page(self, page):
         # The examples of trees name no database, so that their host does.

@@ -67,6 +67,15 @@
     }
 
     @Test(
+      "The port of gRPC is a port, and another one than the first",
+      arguments: ["70000", "-1", "9000"])
+    func grpcPort(_ port: String) async throws {
+      let sandbox = try Sandbox()
+      let output = await sandbox.run("serve", "--port", "9000", "--grpc-port=\(port)")
+      #expect(output.status == .usage && output.notes.contains("--grpc-port"))
+    }
+
+    @Test(
       "A file of rules that changes changes the rules; one that is none, or is gone, does not",
       .timeLimit(.minutes(10)))
     func reload() async throws {

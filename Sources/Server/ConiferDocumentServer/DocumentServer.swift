@@ -125,6 +125,15 @@ public final class DocumentServer: Sendable {
     _ database: DatabaseID,
     _ body: @Sendable (DatabaseHost) async throws(StatusError) -> R
   ) async throws(StatusError) -> R {
+    let host = try beginUse(of: database)
+    defer { endUse(of: database) }
+    return try await body(host)
+  }
+
+  /// Begins to use a database, which stays in memory until `endUse`, called once.
+  ///
+  /// - Throws: `resourceExhausted` while too many are in use.
+  func beginUse(of database: DatabaseID) throws(StatusError) -> DatabaseHost {
     let host = state.withLock { state in
       state.hosts.begin(database, most: configuration.bounds.used) {
         DatabaseHost(database, configuration, state.access, backend)
@@ -135,7 +144,11 @@ public final class DocumentServer: Sendable {
         .resourceExhausted,
         "\(configuration.bounds.used) databases are in use, which is the most. Try again later.")
     }
-    defer { state.withLock { $0.hosts.end(database, idle: configuration.bounds.idle) } }
-    return try await body(host)
+    return host
+  }
+
+  /// Ends a use.
+  func endUse(of database: DatabaseID) {
+    state.withLock { $0.hosts.end(database, idle: configuration.bounds.idle) }
   }
 }

@@ -38,9 +38,10 @@ extension Document {
       createTime: fields == nil ? nil : creationTime)
   }
 
-  /// The stored document as clients are told it at a moment: without its creation time.
+  /// The stored document as clients are told it at a moment.
   func told(at moment: Timestamp) -> Document {
     Document(
-      path, state, version: fields == nil && version == .zero ? moment : version, readTime: moment)
+      path, state, version: fields == nil && version == .zero ? moment : version, readTime: moment,
+      createTime: fields == nil ? nil : creationTime)
   }
 }

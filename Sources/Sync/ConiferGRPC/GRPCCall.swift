@@ -1,4 +1,5 @@
 #if GRPC
+  import ConiferProtobuf
   import ConiferWire
   import GRPCCore
   import SwiftProtobuf

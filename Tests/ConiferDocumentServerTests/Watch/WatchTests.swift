@@ -33,7 +33,7 @@ import Testing
   @Test("Changes, documents that leave and deletions are told", arguments: TestStore.allCases)
   func changes(_ store: TestStore) async throws {
     let rig = try Rig(store)
-    try await rig.commit(set("rooms/a", [("n", 1)]), set("rooms/b", [("n", 2)]))
+    let made = try await rig.commit(set("rooms/a", [("n", 1)]), set("rooms/b", [("n", 2)]))
     let listener = Listener(rig.link().transport.service)
     try listener.add(2, query("rooms").filtered(.field(field("n"), .lessThan, 10)))
     await rig.settle()
@@ -41,7 +41,7 @@ import Testing
     let left = try await rig.commit(set("rooms/a", [("n", 20)]))
     await rig.settle()
     let gone = Document(
-      document("rooms/a"), .found(["n": 20]), version: left, readTime: left)
+      document("rooms/a"), .found(["n": 20]), version: left, readTime: left, createTime: made)
     #expect(listener.take().first == .document(gone, matching: [], leaving: [2]))
     #expect(listener.paths(2) == ["rooms/b"])
     let deleted = try await rig.commit(delete("rooms/b"), set("rooms/c", [("n", 3)]))
@@ -69,11 +69,13 @@ import Testing
     _ = listener.take()
     let first = try await rig.commit(set("rooms/a", [("n", 1)]))
     await rig.settle()
-    let a = Document(document("rooms/a"), .found(["n": 1]), version: first, readTime: first)
+    let a = Document(
+      document("rooms/a"), .found(["n": 1]), version: first, readTime: first, createTime: first)
     #expect(listener.take().first == .document(a, matching: [2, 4, 6, 8]))
     let second = try await rig.commit(set("rooms/a", [("n", 2)]))
     await rig.settle()
-    let b = Document(document("rooms/a"), .found(["n": 2]), version: second, readTime: second)
+    let b = Document(
+      document("rooms/a"), .found(["n": 2]), version: second, readTime: second, createTime: first)
     #expect(listener.take().first == .document(b, matching: [2, 4, 6], leaving: [8]))
     listener.remove(4)
     await rig.settle()

@@ -24,6 +24,7 @@ extension DatabaseHost {
     guard listening[id] != nil else { return }
     switch event {
     case .add(let target): ask(id, .add(target))
+    case .refuse(let target, let error): ask(id, .refuse(target, error))
     case .remove(let target): ask(id, .remove(target))
     case .ready: listening[id]?.credit += 1
     case .close: end(listening: id, nil)

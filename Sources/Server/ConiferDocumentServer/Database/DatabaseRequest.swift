@@ -21,6 +21,8 @@ enum DatabaseRequest: Sendable {
   /// What happens to a stream of listens.
   enum Watch: Sendable {
     case add(WatchTarget)
+    /// The client asked for a target that is none, for a reason.
+    case refuse(TargetID, StatusError)
     case remove(TargetID)
     /// The client took a moment.
     case ready

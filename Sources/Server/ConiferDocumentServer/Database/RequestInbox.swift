@@ -137,7 +137,8 @@ extension DatabaseRequest {
   /// Who is counted for the request.
   fileprivate var asker: RequestInbox.Asker? {
     switch self {
-    case .watch(let id, .add), .watch(let id, .remove), .writes(let id, .greet),
+    case .watch(let id, .add), .watch(let id, .refuse), .watch(let id, .remove),
+      .writes(let id, .greet),
       .writes(let id, .send):
       .stream(id)
     case .commit(_, .caller(_, let connection, _)),

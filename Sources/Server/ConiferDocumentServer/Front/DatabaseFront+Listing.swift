@@ -49,6 +49,25 @@ extension DatabaseFront {
     }
   }
 
+  /// A part of the ids of the collections at the root, or directly below a document, in the order of their UTF-8.
+  ///
+  /// - Parameters:
+  ///   - size: how many ids at most.
+  ///   - start: what came with the part before; nil for the first one.
+  package func collectionIDs(
+    below parent: DocumentPath?, size: Int, from start: [UInt8]?, _ moment: ReadMoment = .newest
+  ) async throws(StatusError) -> FrontRead<CollectionIDPage> {
+    let last = start.map { String(decoding: $0, as: UTF8.self) }
+    return try await read(moment) { host, credentials throws(StatusError) in
+      let (ids, time) = try await host.collectionIDs(
+        below: parent, after: last, limit: size + 1, credentials)
+      let shown = Array(ids.prefix(size))
+      let page = CollectionIDPage(
+        ids: shown, next: ids.count > size ? shown.last.map { Array($0.utf8) } : nil)
+      return (page, time, TransactionReads())
+    }
+  }
+
   private static func sorted(
     _ query: DocumentQuery, by orders: [DocumentQuery.Order]
   ) throws(DocumentError) -> DocumentQuery {

@@ -50,17 +50,6 @@ package struct DatabaseFront: Sendable {
     }
   }
 
-  /// A window of the ids of the collections at the root, or directly below a document, in the order of their UTF-8.
-  package func collectionIDs(
-    below parent: DocumentPath?, after last: String?, limit: Int, _ moment: ReadMoment = .newest
-  ) async throws(StatusError) -> FrontRead<[String]> {
-    try await read(moment) { host, credentials throws(StatusError) in
-      let (ids, time) = try await host.collectionIDs(
-        below: parent, after: last, limit: limit, credentials)
-      return (ids, time, TransactionReads())
-    }
-  }
-
   /// Reads, and remembers for a transaction what was read.
   func read<R: Sendable>(
     _ moment: ReadMoment,
@@ -136,6 +125,17 @@ package struct DatabaseFront: Sendable {
       try await host.commit(
         writes, credentials, from: .fronts, reads: reads)
     }
+  }
+
+  /// Makes one write, and reads the document as it is then.
+  package func write(_ write: Mutation) async throws(StatusError) -> Document {
+    let result = try await commit([write])
+    if let document = try await documents([write.path]).value.first, document.fields != nil {
+      return document
+    }
+    // Somebody has deleted it again.
+    let version = result.results.first?.updateTime ?? result.commitTime
+    return Document(write.path, .found(.empty), version: version)
   }
 
   /// Makes writes one by one, in any order, each alone.

@@ -28,3 +28,10 @@ package struct DocumentPage: Sendable {
   /// What asks for the next part; nil when this is the last one.
   package let next: [UInt8]?
 }
+
+/// A part of the ids of collections.
+package struct CollectionIDPage: Sendable {
+  package let ids: [String]
+  /// What asks for the next part; nil when this is the last one.
+  package let next: [UInt8]?
+}

@@ -10,6 +10,7 @@ struct ListeningStream: Sendable {
   /// What the client asks for.
   enum Input: Sendable {
     case add(WatchTarget)
+    case refuse(TargetID, StatusError)
     case remove(TargetID)
   }
 

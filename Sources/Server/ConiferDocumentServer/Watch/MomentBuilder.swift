@@ -46,6 +46,7 @@ struct MomentBuilder {
 
   private mutating func take(_ input: ListeningStream.Input) throws(StatusError) {
     switch input {
+    case .refuse(let id, let error): said.append(.targets(.rejected(error), [id]))
     case .remove(let id):
       stream.end(id)
       starts[id] = nil

@@ -1,3 +1,5 @@
+import ConiferDocumentServer
+
 /// What requests of the documents' REST API may have. Sizes are in bytes.
 package struct DocumentRESTLimits: Sendable {
   /// A body: the JSON of the 10 MiB that a commit may have.
@@ -5,11 +7,11 @@ package struct DocumentRESTLimits: Sendable {
   /// An answer.
   package var answer = 256 << 20
   /// The writes of a commit, and the documents of a `batchGet`.
-  package var writes = 10_000
+  package var writes = FrontLimits.writes
   /// The writes of a `batchWrite`, as in the service.
-  package var batch = 500
+  package var batch = FrontLimits.batch
   /// Documents, or ids of collections, of a page; also when no size is asked for.
-  package var page = 300
+  package var page = FrontLimits.page
 
   package init() {}
 }

@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferDocumentServer
 import ConiferTree
 import ConiferWire
 
@@ -75,12 +76,7 @@ struct DocumentRESTPath: Hashable {
       }
       texts.append(text)
     }
-    guard Self.isName(texts[1]), Self.isName(texts[3]) else {
-      throw StatusError(
-        .invalidArgument,
-        "The name of a project or a database is 1 to 100 of a-z, A-Z, 0-9, -, _, ., :, ( and ).")
-    }
-    database = DatabaseID(project: texts[1], database: texts[3])
+    database = try DatabaseID(project: texts[1], served: texts[3])
     let rest = texts[5...].joined(separator: "/")
     do throws(DocumentError) {
       place =
@@ -99,17 +95,6 @@ struct DocumentRESTPath: Hashable {
     case .document(let path): "\(DocumentName(path, in: database))"
     case .collection(let path): "\(database)/documents/\(path)"
     }
-  }
-
-  private static func isName(_ name: String) -> Bool {
-    // Clients and proxies resolve these two in paths.
-    name != "." && name != ".." && (1...100).contains(name.utf8.count)
-      && name.utf8.allSatisfy { byte in
-        switch byte {
-        case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
-        default: "-_.:()".utf8.contains(byte)
-        }
-      }
   }
 
   /// The decoded text; nil when it is invalid.

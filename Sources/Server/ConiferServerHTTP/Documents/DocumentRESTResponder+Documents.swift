@@ -23,7 +23,7 @@ extension DocumentRESTResponder {
     let mask = try call.mask("mask.fieldPaths")
     let size = try call.number("pageSize").flatMap { $0 == 0 ? nil : $0 } ?? limits.page
     let found = try await call.front.page(
-      of: collection, by: Self.orders(call.request.parameter("orderBy")),
+      of: collection, by: DocumentQuery.Order.read(call.request.parameter("orderBy")),
       showsMissing: call.request.parameter("showMissing") == "true", size: min(size, limits.page),
       from: Call.pageToken(call.request.parameter("pageToken")), call.moment())
     var writer = JSONWriter()
@@ -48,7 +48,7 @@ extension DocumentRESTResponder {
     try call.checkParameters(["documentId", "mask.fieldPaths"])
     let mask = try call.mask("mask.fieldPaths")
     let id = call.request.parameter("documentId") ?? ""
-    guard let path = DocumentPath(in: collection, id: id.isEmpty ? Self.newID() : id) else {
+    guard let path = DocumentPath(in: collection, id: id.isEmpty ? DocumentPath.newID() : id) else {
       throw StatusError(.invalidArgument, "documentId is an id without a slash.")
     }
     let document = try call.readDocument()
@@ -89,61 +89,12 @@ extension DocumentRESTResponder {
   private func write(
     _ write: Mutation, _ call: Call, showing mask: FieldMask?
   ) async throws(StatusError) -> [UInt8] {
-    let result = try await call.front.commit([write])
-    if let document = try await call.front.documents([write.path]).value.first,
-      document.fields != nil
-    {
-      return json(document.showing(mask), call)
-    }
-    // Somebody has deleted it again.
-    let version = result.results.first?.updateTime ?? result.commitTime
-    return json(Document(write.path, .found(.empty), version: version), call)
+    json(try await call.front.write(write).showing(mask), call)
   }
 
   private func json(_ document: Document, _ call: Call) -> [UInt8] {
     var writer = JSONWriter()
     writer.document(document, in: call.database)
     return writer.bytes
-  }
-
-  /// The orders of `"priority desc, name"`.
-  private static func orders(_ text: String?) throws(StatusError) -> [DocumentQuery.Order] {
-    guard let text, !text.isEmpty else { return [] }
-    var orders: [DocumentQuery.Order] = []
-    for part in text.split(separator: ",", omittingEmptySubsequences: false) {
-      let words = part.split(separator: " ")
-      var direction = Direction.ascending
-      switch words.dropFirst().map({ $0.lowercased() }) {
-      case [], ["asc"]: break
-      case ["desc"]: direction = .descending
-      default: throw malformedOrder
-      }
-      do throws(DocumentError) {
-        orders.append(.init(try FieldPath(canonical: String(words.first ?? "")), direction))
-      } catch { throw malformedOrder }
-    }
-    return orders
-  }
-
-  private static let malformedOrder = StatusError(
-    .invalidArgument,
-    "orderBy is fields with commas between them, each with desc or without: "
-      + "\"priority desc, name\".")
-
-  private static func newID() -> String {
-    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
-    let id = (0..<20).map { _ in letters[Int.random(in: letters.indices)] }
-    return String(decoding: id, as: UTF8.self)
-  }
-}
-
-extension Document {
-  /// The document with the fields of a mask alone; nil for all.
-  func showing(_ mask: FieldMask?) -> Document {
-    guard let mask, let fields else { return self }
-    let shown = FieldMask(mask.paths.filter { !$0.isDocumentID })
-    return Document(
-      path, .found(MapValue.empty.taking(shown, from: fields)), version: version,
-      readTime: readTime, createTime: createTime)
   }
 }

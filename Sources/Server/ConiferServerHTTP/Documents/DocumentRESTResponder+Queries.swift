@@ -52,19 +52,18 @@ extension DocumentRESTResponder {
     }
     let asked = try AskedQuery(parts, below: parent, in: call.database)
     let found = try await call.front.documents(asked.query, moment.moment)
-    let mask = asked.parts.fields.isEmpty ? nil : FieldMask(asked.parts.fields)
     return try array(of: found) { (writer, emit) throws(StatusError) in
       let shown = asked.shown(found.value)
       for document in shown {
         writer.beginObject()
         writer.key("document")
-        writer.document(document.showing(mask), in: call.database)
+        writer.document(document.showing(asked.mask), in: call.database)
         try emit(&writer)
       }
       // Whoever asks learns as of when there is nothing.
       if shown.isEmpty {
         writer.beginObject()
-        let skipped = min(asked.parts.offset, found.value.count)
+        let skipped = asked.skipped(found.value)
         if skipped > 0 {
           writer.key("skippedResults")
           writer.integer(Int64(skipped))
@@ -103,7 +102,7 @@ extension DocumentRESTResponder {
     aggregations = try Aggregation.named(aggregations)
     let asked = try AskedQuery(parts, below: parent, in: call.database)
     let found = try await call.front.aggregate(
-      asked.query, skipping: asked.parts.offset, aggregations.map(\.aggregate), moment.moment)
+      asked.query, skipping: asked.offset, aggregations.map(\.aggregate), moment.moment)
     return try array(of: found) { (writer, emit) throws(StatusError) in
       writer.beginObject()
       writer.key("result")
@@ -135,22 +134,21 @@ extension DocumentRESTResponder {
       default: try reader.unknown(key)
       }
     }
-    size = size == 0 ? limits.page : min(size, limits.page)
-    let last = try Call.pageToken(token).map { String(decoding: $0, as: UTF8.self) }
     let found = try await call.front.collectionIDs(
-      below: parent, after: last, limit: size + 1, moment)
+      below: parent, size: size == 0 ? limits.page : min(size, limits.page),
+      from: Call.pageToken(token), moment)
     var writer = JSONWriter()
     writer.beginObject()
-    let ids = found.value.prefix(size)
+    let ids = found.value.ids
     if !ids.isEmpty {
       writer.key("collectionIds")
       writer.beginArray()
       for id in ids { writer.string(id) }
       writer.endArray()
     }
-    if found.value.count > size, let last = ids.last {
+    if let next = found.value.next {
       writer.key("nextPageToken")
-      writer.string(Base64.encode(Array(last.utf8)))
+      writer.string(Base64.encode(next))
     }
     writer.endObject()
     return writer.bytes
@@ -186,35 +184,5 @@ extension DocumentRESTResponder {
     }
     writer.endArray()
     return writer.bytes
-  }
-}
-
-/// A query of a request, as the database is asked for it.
-private struct AskedQuery {
-  let parts: StructuredQuery
-  let query: DocumentQuery
-  /// Whether no documents are asked for.
-  let isOfNone: Bool
-
-  init(
-    _ parts: StructuredQuery?, below parent: DocumentPath?, in database: DatabaseID
-  ) throws(StatusError) {
-    guard var parts else {
-      throw StatusError(.invalidArgument, "The body has no structuredQuery.")
-    }
-    isOfNone = parts.limit == 0
-    // The service's numbers have 32 bits.
-    parts.offset = min(parts.offset, 1 << 31)
-    self.parts = parts
-    // What is left out is read too.
-    if let limit = parts.limit { parts.limit = max(1, min(limit, 1 << 31) + parts.offset) }
-    do throws(DocumentError) { query = try parts.query(below: parent, in: database) } catch {
-      throw StatusError(.invalidArgument, error.message)
-    }
-  }
-
-  /// What is answered of the documents that the database gave.
-  func shown(_ found: [Document]) -> ArraySlice<Document> {
-    isOfNone ? [] : found.dropFirst(parts.offset)
   }
 }

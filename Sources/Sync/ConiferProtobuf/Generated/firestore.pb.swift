@@ -42,41 +42,32 @@ package nonisolated struct ProtoLabel: Sendable {
   package init() {}
 }
 
-package nonisolated struct ProtoListenRequest: @unchecked Sendable {
+package nonisolated struct ProtoListenRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var database: String {
-    get {_storage._database}
-    set {_uniqueStorage()._database = newValue}
-  }
+  package var database: String = String()
 
-  package var targetChange: OneOf_TargetChange? {
-    get {return _storage._targetChange}
-    set {_uniqueStorage()._targetChange = newValue}
-  }
+  package var targetChange: ProtoListenRequest.OneOf_TargetChange? = nil
 
   package var addTarget: ProtoTarget {
     get {
-      if case .addTarget(let v)? = _storage._targetChange {return v}
+      if case .addTarget(let v)? = targetChange {return v}
       return ProtoTarget()
     }
-    set {_uniqueStorage()._targetChange = .addTarget(newValue)}
+    set {targetChange = .addTarget(newValue)}
   }
 
   package var removeTarget: Int32 {
     get {
-      if case .removeTarget(let v)? = _storage._targetChange {return v}
+      if case .removeTarget(let v)? = targetChange {return v}
       return 0
     }
-    set {_uniqueStorage()._targetChange = .removeTarget(newValue)}
+    set {targetChange = .removeTarget(newValue)}
   }
 
-  package var labels: [ProtoLabel] {
-    get {_storage._labels}
-    set {_uniqueStorage()._labels = newValue}
-  }
+  package var labels: [ProtoLabel] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -87,8 +78,6 @@ package nonisolated struct ProtoListenRequest: @unchecked Sendable {
   }
 
   package init() {}
-
-  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct ProtoListenResponse: Sendable {
@@ -153,58 +142,73 @@ package nonisolated struct ProtoListenResponse: Sendable {
 }
 
 /// What is listened to.
-package nonisolated struct ProtoTarget: Sendable {
+package nonisolated struct ProtoTarget: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  package var targetType: ProtoTarget.OneOf_TargetType? = nil
+  package var targetType: OneOf_TargetType? {
+    get {return _storage._targetType}
+    set {_uniqueStorage()._targetType = newValue}
+  }
 
   package var query: ProtoTarget.QueryTarget {
     get {
-      if case .query(let v)? = targetType {return v}
+      if case .query(let v)? = _storage._targetType {return v}
       return ProtoTarget.QueryTarget()
     }
-    set {targetType = .query(newValue)}
+    set {_uniqueStorage()._targetType = .query(newValue)}
   }
 
   package var documents: ProtoTarget.DocumentsTarget {
     get {
-      if case .documents(let v)? = targetType {return v}
+      if case .documents(let v)? = _storage._targetType {return v}
       return ProtoTarget.DocumentsTarget()
     }
-    set {targetType = .documents(newValue)}
+    set {_uniqueStorage()._targetType = .documents(newValue)}
   }
 
-  package var resumeType: ProtoTarget.OneOf_ResumeType? = nil
+  package var resumeType: OneOf_ResumeType? {
+    get {return _storage._resumeType}
+    set {_uniqueStorage()._resumeType = newValue}
+  }
 
   package var resumeToken: Data {
     get {
-      if case .resumeToken(let v)? = resumeType {return v}
+      if case .resumeToken(let v)? = _storage._resumeType {return v}
       return Data()
     }
-    set {resumeType = .resumeToken(newValue)}
+    set {_uniqueStorage()._resumeType = .resumeToken(newValue)}
   }
 
   package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {
-      if case .readTime(let v)? = resumeType {return v}
+      if case .readTime(let v)? = _storage._resumeType {return v}
       return SwiftProtobuf.Google_Protobuf_Timestamp()
     }
-    set {resumeType = .readTime(newValue)}
+    set {_uniqueStorage()._resumeType = .readTime(newValue)}
   }
 
-  package var targetID: Int32 = 0
+  package var targetID: Int32 {
+    get {_storage._targetID}
+    set {_uniqueStorage()._targetID = newValue}
+  }
+
+  /// Whether it ends once all was told.
+  package var once: Bool {
+    get {_storage._once}
+    set {_uniqueStorage()._once = newValue}
+  }
 
   /// How many documents the client has of a target that goes on.
   package var expectedCount: SwiftProtobuf.Google_Protobuf_Int32Value {
-    get {_expectedCount ?? SwiftProtobuf.Google_Protobuf_Int32Value()}
-    set {_expectedCount = newValue}
+    get {_storage._expectedCount ?? SwiftProtobuf.Google_Protobuf_Int32Value()}
+    set {_uniqueStorage()._expectedCount = newValue}
   }
   /// Returns true if `expectedCount` has been explicitly set.
-  package var hasExpectedCount: Bool {self._expectedCount != nil}
+  package var hasExpectedCount: Bool {_storage._expectedCount != nil}
   /// Clears the value of `expectedCount`. Subsequent reads from it will return its default value.
-  package mutating func clearExpectedCount() {self._expectedCount = nil}
+  package mutating func clearExpectedCount() {_uniqueStorage()._expectedCount = nil}
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -261,7 +265,7 @@ package nonisolated struct ProtoTarget: Sendable {
 
   package init() {}
 
-  fileprivate var _expectedCount: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct ProtoTargetChange: Sendable {
@@ -395,6 +399,237 @@ package nonisolated struct ProtoWriteResponse: Sendable {
   fileprivate var _commitTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
+package nonisolated struct ProtoGetDocumentRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var name: String = String()
+
+  package var mask: ProtoDocumentMask {
+    get {_mask ?? ProtoDocumentMask()}
+    set {_mask = newValue}
+  }
+  /// Returns true if `mask` has been explicitly set.
+  package var hasMask: Bool {self._mask != nil}
+  /// Clears the value of `mask`. Subsequent reads from it will return its default value.
+  package mutating func clearMask() {self._mask = nil}
+
+  package var consistencySelector: ProtoGetDocumentRequest.OneOf_ConsistencySelector? = nil
+
+  package var transaction: Data {
+    get {
+      if case .transaction(let v)? = consistencySelector {return v}
+      return Data()
+    }
+    set {consistencySelector = .transaction(newValue)}
+  }
+
+  package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {
+      if case .readTime(let v)? = consistencySelector {return v}
+      return SwiftProtobuf.Google_Protobuf_Timestamp()
+    }
+    set {consistencySelector = .readTime(newValue)}
+  }
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_ConsistencySelector: Equatable, Sendable {
+    case transaction(Data)
+    case readTime(SwiftProtobuf.Google_Protobuf_Timestamp)
+
+  }
+
+  package init() {}
+
+  fileprivate var _mask: ProtoDocumentMask? = nil
+}
+
+package nonisolated struct ProtoListDocumentsRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var parent: String = String()
+
+  package var collectionID: String = String()
+
+  package var pageSize: Int32 = 0
+
+  package var pageToken: String = String()
+
+  package var orderBy: String = String()
+
+  package var mask: ProtoDocumentMask {
+    get {_mask ?? ProtoDocumentMask()}
+    set {_mask = newValue}
+  }
+  /// Returns true if `mask` has been explicitly set.
+  package var hasMask: Bool {self._mask != nil}
+  /// Clears the value of `mask`. Subsequent reads from it will return its default value.
+  package mutating func clearMask() {self._mask = nil}
+
+  package var consistencySelector: ProtoListDocumentsRequest.OneOf_ConsistencySelector? = nil
+
+  package var transaction: Data {
+    get {
+      if case .transaction(let v)? = consistencySelector {return v}
+      return Data()
+    }
+    set {consistencySelector = .transaction(newValue)}
+  }
+
+  package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {
+      if case .readTime(let v)? = consistencySelector {return v}
+      return SwiftProtobuf.Google_Protobuf_Timestamp()
+    }
+    set {consistencySelector = .readTime(newValue)}
+  }
+
+  /// Whether documents are listed that do not exist and have something below them.
+  package var showMissing: Bool = false
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_ConsistencySelector: Equatable, Sendable {
+    case transaction(Data)
+    case readTime(SwiftProtobuf.Google_Protobuf_Timestamp)
+
+  }
+
+  package init() {}
+
+  fileprivate var _mask: ProtoDocumentMask? = nil
+}
+
+package nonisolated struct ProtoListDocumentsResponse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var documents: [ProtoDocument] = []
+
+  package var nextPageToken: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct ProtoCreateDocumentRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var parent: String = String()
+
+  package var collectionID: String = String()
+
+  /// A new one when it is empty.
+  package var documentID: String = String()
+
+  package var document: ProtoDocument {
+    get {_document ?? ProtoDocument()}
+    set {_document = newValue}
+  }
+  /// Returns true if `document` has been explicitly set.
+  package var hasDocument: Bool {self._document != nil}
+  /// Clears the value of `document`. Subsequent reads from it will return its default value.
+  package mutating func clearDocument() {self._document = nil}
+
+  package var mask: ProtoDocumentMask {
+    get {_mask ?? ProtoDocumentMask()}
+    set {_mask = newValue}
+  }
+  /// Returns true if `mask` has been explicitly set.
+  package var hasMask: Bool {self._mask != nil}
+  /// Clears the value of `mask`. Subsequent reads from it will return its default value.
+  package mutating func clearMask() {self._mask = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _document: ProtoDocument? = nil
+  fileprivate var _mask: ProtoDocumentMask? = nil
+}
+
+package nonisolated struct ProtoUpdateDocumentRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var document: ProtoDocument {
+    get {_document ?? ProtoDocument()}
+    set {_document = newValue}
+  }
+  /// Returns true if `document` has been explicitly set.
+  package var hasDocument: Bool {self._document != nil}
+  /// Clears the value of `document`. Subsequent reads from it will return its default value.
+  package mutating func clearDocument() {self._document = nil}
+
+  package var updateMask: ProtoDocumentMask {
+    get {_updateMask ?? ProtoDocumentMask()}
+    set {_updateMask = newValue}
+  }
+  /// Returns true if `updateMask` has been explicitly set.
+  package var hasUpdateMask: Bool {self._updateMask != nil}
+  /// Clears the value of `updateMask`. Subsequent reads from it will return its default value.
+  package mutating func clearUpdateMask() {self._updateMask = nil}
+
+  package var mask: ProtoDocumentMask {
+    get {_mask ?? ProtoDocumentMask()}
+    set {_mask = newValue}
+  }
+  /// Returns true if `mask` has been explicitly set.
+  package var hasMask: Bool {self._mask != nil}
+  /// Clears the value of `mask`. Subsequent reads from it will return its default value.
+  package mutating func clearMask() {self._mask = nil}
+
+  package var currentDocument: ProtoPrecondition {
+    get {_currentDocument ?? ProtoPrecondition()}
+    set {_currentDocument = newValue}
+  }
+  /// Returns true if `currentDocument` has been explicitly set.
+  package var hasCurrentDocument: Bool {self._currentDocument != nil}
+  /// Clears the value of `currentDocument`. Subsequent reads from it will return its default value.
+  package mutating func clearCurrentDocument() {self._currentDocument = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _document: ProtoDocument? = nil
+  fileprivate var _updateMask: ProtoDocumentMask? = nil
+  fileprivate var _mask: ProtoDocumentMask? = nil
+  fileprivate var _currentDocument: ProtoPrecondition? = nil
+}
+
+package nonisolated struct ProtoDeleteDocumentRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var name: String = String()
+
+  package var currentDocument: ProtoPrecondition {
+    get {_currentDocument ?? ProtoPrecondition()}
+    set {_currentDocument = newValue}
+  }
+  /// Returns true if `currentDocument` has been explicitly set.
+  package var hasCurrentDocument: Bool {self._currentDocument != nil}
+  /// Clears the value of `currentDocument`. Subsequent reads from it will return its default value.
+  package mutating func clearCurrentDocument() {self._currentDocument = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _currentDocument: ProtoPrecondition? = nil
+}
+
 package nonisolated struct ProtoBatchGetDocumentsRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -404,9 +639,53 @@ package nonisolated struct ProtoBatchGetDocumentsRequest: Sendable {
 
   package var documents: [String] = []
 
+  package var mask: ProtoDocumentMask {
+    get {_mask ?? ProtoDocumentMask()}
+    set {_mask = newValue}
+  }
+  /// Returns true if `mask` has been explicitly set.
+  package var hasMask: Bool {self._mask != nil}
+  /// Clears the value of `mask`. Subsequent reads from it will return its default value.
+  package mutating func clearMask() {self._mask = nil}
+
+  package var consistencySelector: ProtoBatchGetDocumentsRequest.OneOf_ConsistencySelector? = nil
+
+  package var transaction: Data {
+    get {
+      if case .transaction(let v)? = consistencySelector {return v}
+      return Data()
+    }
+    set {consistencySelector = .transaction(newValue)}
+  }
+
+  package var newTransaction: ProtoTransactionOptions {
+    get {
+      if case .newTransaction(let v)? = consistencySelector {return v}
+      return ProtoTransactionOptions()
+    }
+    set {consistencySelector = .newTransaction(newValue)}
+  }
+
+  package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {
+      if case .readTime(let v)? = consistencySelector {return v}
+      return SwiftProtobuf.Google_Protobuf_Timestamp()
+    }
+    set {consistencySelector = .readTime(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
+  package nonisolated enum OneOf_ConsistencySelector: Equatable, Sendable {
+    case transaction(Data)
+    case newTransaction(ProtoTransactionOptions)
+    case readTime(SwiftProtobuf.Google_Protobuf_Timestamp)
+
+  }
+
   package init() {}
+
+  fileprivate var _mask: ProtoDocumentMask? = nil
 }
 
 package nonisolated struct ProtoBatchGetDocumentsResponse: Sendable {
@@ -432,6 +711,9 @@ package nonisolated struct ProtoBatchGetDocumentsResponse: Sendable {
     set {result = .missing(newValue)}
   }
 
+  /// The one that was begun, with the first answer.
+  package var transaction: Data = Data()
+
   package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_readTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_readTime = newValue}
@@ -454,6 +736,112 @@ package nonisolated struct ProtoBatchGetDocumentsResponse: Sendable {
   fileprivate var _readTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
+package nonisolated struct ProtoTransactionOptions: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var mode: ProtoTransactionOptions.OneOf_Mode? = nil
+
+  package var readOnly: ProtoTransactionOptions.ReadOnly {
+    get {
+      if case .readOnly(let v)? = mode {return v}
+      return ProtoTransactionOptions.ReadOnly()
+    }
+    set {mode = .readOnly(newValue)}
+  }
+
+  package var readWrite: ProtoTransactionOptions.ReadWrite {
+    get {
+      if case .readWrite(let v)? = mode {return v}
+      return ProtoTransactionOptions.ReadWrite()
+    }
+    set {mode = .readWrite(newValue)}
+  }
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_Mode: Equatable, Sendable {
+    case readOnly(ProtoTransactionOptions.ReadOnly)
+    case readWrite(ProtoTransactionOptions.ReadWrite)
+
+  }
+
+  package nonisolated struct ReadWrite: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var retryTransaction: Data = Data()
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
+
+  package nonisolated struct ReadOnly: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var consistencySelector: ProtoTransactionOptions.ReadOnly.OneOf_ConsistencySelector? = nil
+
+    package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+      get {
+        if case .readTime(let v)? = consistencySelector {return v}
+        return SwiftProtobuf.Google_Protobuf_Timestamp()
+      }
+      set {consistencySelector = .readTime(newValue)}
+    }
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package nonisolated enum OneOf_ConsistencySelector: Equatable, Sendable {
+      case readTime(SwiftProtobuf.Google_Protobuf_Timestamp)
+
+    }
+
+    package init() {}
+  }
+
+  package init() {}
+}
+
+package nonisolated struct ProtoBeginTransactionRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var database: String = String()
+
+  package var options: ProtoTransactionOptions {
+    get {_options ?? ProtoTransactionOptions()}
+    set {_options = newValue}
+  }
+  /// Returns true if `options` has been explicitly set.
+  package var hasOptions: Bool {self._options != nil}
+  /// Clears the value of `options`. Subsequent reads from it will return its default value.
+  package mutating func clearOptions() {self._options = nil}
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+
+  fileprivate var _options: ProtoTransactionOptions? = nil
+}
+
+package nonisolated struct ProtoBeginTransactionResponse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var transaction: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
 package nonisolated struct ProtoCommitRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -462,6 +850,8 @@ package nonisolated struct ProtoCommitRequest: Sendable {
   package var database: String = String()
 
   package var writes: [ProtoWrite] = []
+
+  package var transaction: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -491,21 +881,146 @@ package nonisolated struct ProtoCommitResponse: Sendable {
   fileprivate var _commitTime: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
-package nonisolated struct ProtoRunAggregationQueryRequest: Sendable {
+package nonisolated struct ProtoRollbackRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var database: String = String()
+
+  package var transaction: Data = Data()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct ProtoBatchWriteRequest: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var database: String = String()
+
+  package var writes: [ProtoWrite] = []
+
+  package var labels: [ProtoLabel] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// A result and a status for each write.
+package nonisolated struct ProtoBatchWriteResponse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var writeResults: [ProtoWriteResult] = []
+
+  package var status: [ProtoStatus] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct ProtoListCollectionIdsRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   package var parent: String = String()
 
-  package var queryType: ProtoRunAggregationQueryRequest.OneOf_QueryType? = nil
+  package var pageSize: Int32 = 0
+
+  package var pageToken: String = String()
+
+  package var consistencySelector: ProtoListCollectionIdsRequest.OneOf_ConsistencySelector? = nil
+
+  package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {
+      if case .readTime(let v)? = consistencySelector {return v}
+      return SwiftProtobuf.Google_Protobuf_Timestamp()
+    }
+    set {consistencySelector = .readTime(newValue)}
+  }
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package nonisolated enum OneOf_ConsistencySelector: Equatable, Sendable {
+    case readTime(SwiftProtobuf.Google_Protobuf_Timestamp)
+
+  }
+
+  package init() {}
+}
+
+package nonisolated struct ProtoListCollectionIdsResponse: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var collectionIds: [String] = []
+
+  package var nextPageToken: String = String()
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+package nonisolated struct ProtoRunAggregationQueryRequest: @unchecked Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var parent: String {
+    get {_storage._parent}
+    set {_uniqueStorage()._parent = newValue}
+  }
+
+  package var queryType: OneOf_QueryType? {
+    get {return _storage._queryType}
+    set {_uniqueStorage()._queryType = newValue}
+  }
 
   package var structuredAggregationQuery: ProtoStructuredAggregationQuery {
     get {
-      if case .structuredAggregationQuery(let v)? = queryType {return v}
+      if case .structuredAggregationQuery(let v)? = _storage._queryType {return v}
       return ProtoStructuredAggregationQuery()
     }
-    set {queryType = .structuredAggregationQuery(newValue)}
+    set {_uniqueStorage()._queryType = .structuredAggregationQuery(newValue)}
+  }
+
+  package var consistencySelector: OneOf_ConsistencySelector? {
+    get {return _storage._consistencySelector}
+    set {_uniqueStorage()._consistencySelector = newValue}
+  }
+
+  package var transaction: Data {
+    get {
+      if case .transaction(let v)? = _storage._consistencySelector {return v}
+      return Data()
+    }
+    set {_uniqueStorage()._consistencySelector = .transaction(newValue)}
+  }
+
+  package var newTransaction: ProtoTransactionOptions {
+    get {
+      if case .newTransaction(let v)? = _storage._consistencySelector {return v}
+      return ProtoTransactionOptions()
+    }
+    set {_uniqueStorage()._consistencySelector = .newTransaction(newValue)}
+  }
+
+  package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {
+      if case .readTime(let v)? = _storage._consistencySelector {return v}
+      return SwiftProtobuf.Google_Protobuf_Timestamp()
+    }
+    set {_uniqueStorage()._consistencySelector = .readTime(newValue)}
   }
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -515,7 +1030,16 @@ package nonisolated struct ProtoRunAggregationQueryRequest: Sendable {
 
   }
 
+  package nonisolated enum OneOf_ConsistencySelector: Equatable, Sendable {
+    case transaction(Data)
+    case newTransaction(ProtoTransactionOptions)
+    case readTime(SwiftProtobuf.Google_Protobuf_Timestamp)
+
+  }
+
   package init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
 }
 
 package nonisolated struct ProtoRunAggregationQueryResponse: Sendable {
@@ -531,6 +1055,8 @@ package nonisolated struct ProtoRunAggregationQueryResponse: Sendable {
   package var hasResult: Bool {self._result != nil}
   /// Clears the value of `result`. Subsequent reads from it will return its default value.
   package mutating func clearResult() {self._result = nil}
+
+  package var transaction: Data = Data()
 
   package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_readTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
@@ -566,10 +1092,43 @@ package nonisolated struct ProtoRunQueryRequest: Sendable {
     set {queryType = .structuredQuery(newValue)}
   }
 
+  package var consistencySelector: ProtoRunQueryRequest.OneOf_ConsistencySelector? = nil
+
+  package var transaction: Data {
+    get {
+      if case .transaction(let v)? = consistencySelector {return v}
+      return Data()
+    }
+    set {consistencySelector = .transaction(newValue)}
+  }
+
+  package var newTransaction: ProtoTransactionOptions {
+    get {
+      if case .newTransaction(let v)? = consistencySelector {return v}
+      return ProtoTransactionOptions()
+    }
+    set {consistencySelector = .newTransaction(newValue)}
+  }
+
+  package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {
+      if case .readTime(let v)? = consistencySelector {return v}
+      return SwiftProtobuf.Google_Protobuf_Timestamp()
+    }
+    set {consistencySelector = .readTime(newValue)}
+  }
+
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
   package nonisolated enum OneOf_QueryType: Equatable, Sendable {
     case structuredQuery(ProtoStructuredQuery)
+
+  }
+
+  package nonisolated enum OneOf_ConsistencySelector: Equatable, Sendable {
+    case transaction(Data)
+    case newTransaction(ProtoTransactionOptions)
+    case readTime(SwiftProtobuf.Google_Protobuf_Timestamp)
 
   }
 
@@ -590,6 +1149,8 @@ package nonisolated struct ProtoRunQueryResponse: Sendable {
   /// Clears the value of `document`. Subsequent reads from it will return its default value.
   package mutating func clearDocument() {self._document = nil}
 
+  package var transaction: Data = Data()
+
   package var readTime: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_readTime ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_readTime = newValue}
@@ -598,6 +1159,8 @@ package nonisolated struct ProtoRunQueryResponse: Sendable {
   package var hasReadTime: Bool {self._readTime != nil}
   /// Clears the value of `readTime`. Subsequent reads from it will return its default value.
   package mutating func clearReadTime() {self._readTime = nil}
+
+  package var skippedResults: Int32 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -650,109 +1213,69 @@ nonisolated extension ProtoListenRequest: SwiftProtobuf.Message, SwiftProtobuf._
   package static let protoMessageName: String = _protobuf_package + ".ListenRequest"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}database\0\u{3}add_target\0\u{3}remove_target\0\u{1}labels\0")
 
-  fileprivate class _StorageClass {
-    var _database: String = String()
-    var _targetChange: ProtoListenRequest.OneOf_TargetChange?
-    var _labels: [ProtoLabel] = []
-
-      // This property is used as the initial default value for new instances of the type.
-      // The type itself is protecting the reference to its storage via CoW semantics.
-      // This will force a copy to be made of this reference when the first mutation occurs;
-      // hence, it is safe to mark this as `nonisolated(unsafe)`.
-      static nonisolated(unsafe) let defaultInstance = _StorageClass()
-
-    private init() {}
-
-    init(copying source: _StorageClass) {
-      _database = source._database
-      _targetChange = source._targetChange
-      _labels = source._labels
-    }
-  }
-
-  fileprivate mutating func _uniqueStorage() -> _StorageClass {
-    if !isKnownUniquelyReferenced(&_storage) {
-      _storage = _StorageClass(copying: _storage)
-    }
-    return _storage
-  }
-
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    _ = _uniqueStorage()
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      while let fieldNumber = try decoder.nextFieldNumber() {
-        // The use of inline closures is to circumvent an issue where the compiler
-        // allocates stack space for every case branch when no optimizations are
-        // enabled. https://github.com/apple/swift-protobuf/issues/1034
-        switch fieldNumber {
-        case 1: try { try decoder.decodeSingularStringField(value: &_storage._database) }()
-        case 2: try {
-          var v: ProtoTarget?
-          var hadOneofValue = false
-          if let current = _storage._targetChange {
-            hadOneofValue = true
-            if case .addTarget(let m) = current {v = m}
-          }
-          try decoder.decodeSingularMessageField(value: &v)
-          if let v = v {
-            if hadOneofValue {try decoder.handleConflictingOneOf()}
-            _storage._targetChange = .addTarget(v)
-          }
-        }()
-        case 3: try {
-          var v: Int32?
-          try decoder.decodeSingularInt32Field(value: &v)
-          if let v = v {
-            if _storage._targetChange != nil {try decoder.handleConflictingOneOf()}
-            _storage._targetChange = .removeTarget(v)
-          }
-        }()
-        case 4: try { try decoder.decodeRepeatedMessageField(value: &_storage._labels) }()
-        default: break
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.database) }()
+      case 2: try {
+        var v: ProtoTarget?
+        var hadOneofValue = false
+        if let current = self.targetChange {
+          hadOneofValue = true
+          if case .addTarget(let m) = current {v = m}
         }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.targetChange = .addTarget(v)
+        }
+      }()
+      case 3: try {
+        var v: Int32?
+        try decoder.decodeSingularInt32Field(value: &v)
+        if let v = v {
+          if self.targetChange != nil {try decoder.handleConflictingOneOf()}
+          self.targetChange = .removeTarget(v)
+        }
+      }()
+      case 4: try { try decoder.decodeRepeatedMessageField(value: &self.labels) }()
+      default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every if/case branch local when no optimizations
-      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-      // https://github.com/apple/swift-protobuf/issues/1182
-      if !_storage._database.isEmpty {
-        try visitor.visitSingularStringField(value: _storage._database, fieldNumber: 1)
-      }
-      switch _storage._targetChange {
-      case .addTarget?: try {
-        guard case .addTarget(let v)? = _storage._targetChange else { preconditionFailure() }
-        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-      }()
-      case .removeTarget?: try {
-        guard case .removeTarget(let v)? = _storage._targetChange else { preconditionFailure() }
-        try visitor.visitSingularInt32Field(value: v, fieldNumber: 3)
-      }()
-      case nil: break
-      }
-      if !_storage._labels.isEmpty {
-        try visitor.visitRepeatedMessageField(value: _storage._labels, fieldNumber: 4)
-      }
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.database.isEmpty {
+      try visitor.visitSingularStringField(value: self.database, fieldNumber: 1)
+    }
+    switch self.targetChange {
+    case .addTarget?: try {
+      guard case .addTarget(let v)? = self.targetChange else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .removeTarget?: try {
+      guard case .removeTarget(let v)? = self.targetChange else { preconditionFailure() }
+      try visitor.visitSingularInt32Field(value: v, fieldNumber: 3)
+    }()
+    case nil: break
+    }
+    if !self.labels.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.labels, fieldNumber: 4)
     }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: ProtoListenRequest, rhs: ProtoListenRequest) -> Bool {
-    if lhs._storage !== rhs._storage {
-      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
-        let _storage = _args.0
-        let rhs_storage = _args.1
-        if _storage._database != rhs_storage._database {return false}
-        if _storage._targetChange != rhs_storage._targetChange {return false}
-        if _storage._labels != rhs_storage._labels {return false}
-        return true
-      }
-      if !storagesAreEqual {return false}
-    }
+    if lhs.database != rhs.database {return false}
+    if lhs.targetChange != rhs.targetChange {return false}
+    if lhs.labels != rhs.labels {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -878,104 +1401,153 @@ nonisolated extension ProtoListenResponse: SwiftProtobuf.Message, SwiftProtobuf.
 
 nonisolated extension ProtoTarget: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Target"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{2}query\0\u{1}documents\0\u{3}resume_token\0\u{3}target_id\0\u{4}\u{6}read_time\0\u{3}expected_count\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{2}query\0\u{1}documents\0\u{3}resume_token\0\u{3}target_id\0\u{1}once\0\u{4}\u{5}read_time\0\u{3}expected_count\0")
+
+  fileprivate class _StorageClass {
+    var _targetType: ProtoTarget.OneOf_TargetType?
+    var _resumeType: ProtoTarget.OneOf_ResumeType?
+    var _targetID: Int32 = 0
+    var _once: Bool = false
+    var _expectedCount: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _targetType = source._targetType
+      _resumeType = source._resumeType
+      _targetID = source._targetID
+      _once = source._once
+      _expectedCount = source._expectedCount
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    while let fieldNumber = try decoder.nextFieldNumber() {
-      // The use of inline closures is to circumvent an issue where the compiler
-      // allocates stack space for every case branch when no optimizations are
-      // enabled. https://github.com/apple/swift-protobuf/issues/1034
-      switch fieldNumber {
-      case 2: try {
-        var v: ProtoTarget.QueryTarget?
-        var hadOneofValue = false
-        if let current = self.targetType {
-          hadOneofValue = true
-          if case .query(let m) = current {v = m}
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 2: try {
+          var v: ProtoTarget.QueryTarget?
+          var hadOneofValue = false
+          if let current = _storage._targetType {
+            hadOneofValue = true
+            if case .query(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._targetType = .query(v)
+          }
+        }()
+        case 3: try {
+          var v: ProtoTarget.DocumentsTarget?
+          var hadOneofValue = false
+          if let current = _storage._targetType {
+            hadOneofValue = true
+            if case .documents(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._targetType = .documents(v)
+          }
+        }()
+        case 4: try {
+          var v: Data?
+          try decoder.decodeSingularBytesField(value: &v)
+          if let v = v {
+            if _storage._resumeType != nil {try decoder.handleConflictingOneOf()}
+            _storage._resumeType = .resumeToken(v)
+          }
+        }()
+        case 5: try { try decoder.decodeSingularInt32Field(value: &_storage._targetID) }()
+        case 6: try { try decoder.decodeSingularBoolField(value: &_storage._once) }()
+        case 11: try {
+          var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+          var hadOneofValue = false
+          if let current = _storage._resumeType {
+            hadOneofValue = true
+            if case .readTime(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._resumeType = .readTime(v)
+          }
+        }()
+        case 12: try { try decoder.decodeSingularMessageField(value: &_storage._expectedCount) }()
+        default: break
         }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.targetType = .query(v)
-        }
-      }()
-      case 3: try {
-        var v: ProtoTarget.DocumentsTarget?
-        var hadOneofValue = false
-        if let current = self.targetType {
-          hadOneofValue = true
-          if case .documents(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.targetType = .documents(v)
-        }
-      }()
-      case 4: try {
-        var v: Data?
-        try decoder.decodeSingularBytesField(value: &v)
-        if let v = v {
-          if self.resumeType != nil {try decoder.handleConflictingOneOf()}
-          self.resumeType = .resumeToken(v)
-        }
-      }()
-      case 5: try { try decoder.decodeSingularInt32Field(value: &self.targetID) }()
-      case 11: try {
-        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
-        var hadOneofValue = false
-        if let current = self.resumeType {
-          hadOneofValue = true
-          if case .readTime(let m) = current {v = m}
-        }
-        try decoder.decodeSingularMessageField(value: &v)
-        if let v = v {
-          if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.resumeType = .readTime(v)
-        }
-      }()
-      case 12: try { try decoder.decodeSingularMessageField(value: &self._expectedCount) }()
-      default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
-    // The use of inline closures is to circumvent an issue where the compiler
-    // allocates stack space for every if/case branch local when no optimizations
-    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
-    // https://github.com/apple/swift-protobuf/issues/1182
-    switch self.targetType {
-    case .query?: try {
-      guard case .query(let v)? = self.targetType else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
-    }()
-    case .documents?: try {
-      guard case .documents(let v)? = self.targetType else { preconditionFailure() }
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
-    }()
-    case nil: break
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      switch _storage._targetType {
+      case .query?: try {
+        guard case .query(let v)? = _storage._targetType else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+      }()
+      case .documents?: try {
+        guard case .documents(let v)? = _storage._targetType else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+      }()
+      case nil: break
+      }
+      try { if case .resumeToken(let v)? = _storage._resumeType {
+        try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+      } }()
+      if _storage._targetID != 0 {
+        try visitor.visitSingularInt32Field(value: _storage._targetID, fieldNumber: 5)
+      }
+      if _storage._once != false {
+        try visitor.visitSingularBoolField(value: _storage._once, fieldNumber: 6)
+      }
+      try { if case .readTime(let v)? = _storage._resumeType {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
+      } }()
+      try { if let v = _storage._expectedCount {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
+      } }()
     }
-    try { if case .resumeToken(let v)? = self.resumeType {
-      try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
-    } }()
-    if self.targetID != 0 {
-      try visitor.visitSingularInt32Field(value: self.targetID, fieldNumber: 5)
-    }
-    try { if case .readTime(let v)? = self.resumeType {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 11)
-    } }()
-    try { if let v = self._expectedCount {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 12)
-    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: ProtoTarget, rhs: ProtoTarget) -> Bool {
-    if lhs.targetType != rhs.targetType {return false}
-    if lhs.resumeType != rhs.resumeType {return false}
-    if lhs.targetID != rhs.targetID {return false}
-    if lhs._expectedCount != rhs._expectedCount {return false}
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._targetType != rhs_storage._targetType {return false}
+        if _storage._resumeType != rhs_storage._resumeType {return false}
+        if _storage._targetID != rhs_storage._targetID {return false}
+        if _storage._once != rhs_storage._once {return false}
+        if _storage._expectedCount != rhs_storage._expectedCount {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1219,9 +1791,355 @@ nonisolated extension ProtoWriteResponse: SwiftProtobuf.Message, SwiftProtobuf._
   }
 }
 
+nonisolated extension ProtoGetDocumentRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".GetDocumentRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}mask\0\u{1}transaction\0\u{4}\u{2}read_time\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._mask) }()
+      case 3: try {
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
+        if let v = v {
+          if self.consistencySelector != nil {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .transaction(v)
+        }
+      }()
+      case 5: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .readTime(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    try { if let v = self._mask {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    switch self.consistencySelector {
+    case .transaction?: try {
+      guard case .transaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 3)
+    }()
+    case .readTime?: try {
+      guard case .readTime(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case nil: break
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoGetDocumentRequest, rhs: ProtoGetDocumentRequest) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs._mask != rhs._mask {return false}
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoListDocumentsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ListDocumentsRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}collection_id\0\u{3}page_size\0\u{3}page_token\0\u{4}\u{2}order_by\0\u{1}mask\0\u{1}transaction\0\u{4}\u{2}read_time\0\u{4}\u{2}show_missing\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.parent) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.collectionID) }()
+      case 3: try { try decoder.decodeSingularInt32Field(value: &self.pageSize) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self.pageToken) }()
+      case 6: try { try decoder.decodeSingularStringField(value: &self.orderBy) }()
+      case 7: try { try decoder.decodeSingularMessageField(value: &self._mask) }()
+      case 8: try {
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
+        if let v = v {
+          if self.consistencySelector != nil {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .transaction(v)
+        }
+      }()
+      case 10: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .readTime(v)
+        }
+      }()
+      case 12: try { try decoder.decodeSingularBoolField(value: &self.showMissing) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.parent.isEmpty {
+      try visitor.visitSingularStringField(value: self.parent, fieldNumber: 1)
+    }
+    if !self.collectionID.isEmpty {
+      try visitor.visitSingularStringField(value: self.collectionID, fieldNumber: 2)
+    }
+    if self.pageSize != 0 {
+      try visitor.visitSingularInt32Field(value: self.pageSize, fieldNumber: 3)
+    }
+    if !self.pageToken.isEmpty {
+      try visitor.visitSingularStringField(value: self.pageToken, fieldNumber: 4)
+    }
+    if !self.orderBy.isEmpty {
+      try visitor.visitSingularStringField(value: self.orderBy, fieldNumber: 6)
+    }
+    try { if let v = self._mask {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    } }()
+    switch self.consistencySelector {
+    case .transaction?: try {
+      guard case .transaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 8)
+    }()
+    case .readTime?: try {
+      guard case .readTime(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 10)
+    }()
+    case nil: break
+    }
+    if self.showMissing != false {
+      try visitor.visitSingularBoolField(value: self.showMissing, fieldNumber: 12)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoListDocumentsRequest, rhs: ProtoListDocumentsRequest) -> Bool {
+    if lhs.parent != rhs.parent {return false}
+    if lhs.collectionID != rhs.collectionID {return false}
+    if lhs.pageSize != rhs.pageSize {return false}
+    if lhs.pageToken != rhs.pageToken {return false}
+    if lhs.orderBy != rhs.orderBy {return false}
+    if lhs._mask != rhs._mask {return false}
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
+    if lhs.showMissing != rhs.showMissing {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoListDocumentsResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ListDocumentsResponse"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}documents\0\u{3}next_page_token\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.documents) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.nextPageToken) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.documents.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.documents, fieldNumber: 1)
+    }
+    if !self.nextPageToken.isEmpty {
+      try visitor.visitSingularStringField(value: self.nextPageToken, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoListDocumentsResponse, rhs: ProtoListDocumentsResponse) -> Bool {
+    if lhs.documents != rhs.documents {return false}
+    if lhs.nextPageToken != rhs.nextPageToken {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoCreateDocumentRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".CreateDocumentRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}collection_id\0\u{3}document_id\0\u{1}document\0\u{1}mask\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.parent) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.collectionID) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.documentID) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._document) }()
+      case 5: try { try decoder.decodeSingularMessageField(value: &self._mask) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.parent.isEmpty {
+      try visitor.visitSingularStringField(value: self.parent, fieldNumber: 1)
+    }
+    if !self.collectionID.isEmpty {
+      try visitor.visitSingularStringField(value: self.collectionID, fieldNumber: 2)
+    }
+    if !self.documentID.isEmpty {
+      try visitor.visitSingularStringField(value: self.documentID, fieldNumber: 3)
+    }
+    try { if let v = self._document {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._mask {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoCreateDocumentRequest, rhs: ProtoCreateDocumentRequest) -> Bool {
+    if lhs.parent != rhs.parent {return false}
+    if lhs.collectionID != rhs.collectionID {return false}
+    if lhs.documentID != rhs.documentID {return false}
+    if lhs._document != rhs._document {return false}
+    if lhs._mask != rhs._mask {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoUpdateDocumentRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".UpdateDocumentRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{3}update_mask\0\u{1}mask\0\u{3}current_document\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._document) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._updateMask) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._mask) }()
+      case 4: try { try decoder.decodeSingularMessageField(value: &self._currentDocument) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._document {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
+    try { if let v = self._updateMask {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._mask {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._currentDocument {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoUpdateDocumentRequest, rhs: ProtoUpdateDocumentRequest) -> Bool {
+    if lhs._document != rhs._document {return false}
+    if lhs._updateMask != rhs._updateMask {return false}
+    if lhs._mask != rhs._mask {return false}
+    if lhs._currentDocument != rhs._currentDocument {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoDeleteDocumentRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".DeleteDocumentRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{3}current_document\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._currentDocument) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    try { if let v = self._currentDocument {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoDeleteDocumentRequest, rhs: ProtoDeleteDocumentRequest) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs._currentDocument != rhs._currentDocument {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension ProtoBatchGetDocumentsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".BatchGetDocumentsRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}database\0\u{1}documents\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}database\0\u{1}documents\0\u{1}mask\0\u{1}transaction\0\u{3}new_transaction\0\u{4}\u{2}read_time\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1231,17 +2149,74 @@ nonisolated extension ProtoBatchGetDocumentsRequest: SwiftProtobuf.Message, Swif
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.database) }()
       case 2: try { try decoder.decodeRepeatedStringField(value: &self.documents) }()
+      case 3: try { try decoder.decodeSingularMessageField(value: &self._mask) }()
+      case 4: try {
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
+        if let v = v {
+          if self.consistencySelector != nil {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .transaction(v)
+        }
+      }()
+      case 5: try {
+        var v: ProtoTransactionOptions?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .newTransaction(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .newTransaction(v)
+        }
+      }()
+      case 7: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .readTime(v)
+        }
+      }()
       default: break
       }
     }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.database.isEmpty {
       try visitor.visitSingularStringField(value: self.database, fieldNumber: 1)
     }
     if !self.documents.isEmpty {
       try visitor.visitRepeatedStringField(value: self.documents, fieldNumber: 2)
+    }
+    try { if let v = self._mask {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    } }()
+    switch self.consistencySelector {
+    case .transaction?: try {
+      guard case .transaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+    }()
+    case .newTransaction?: try {
+      guard case .newTransaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+    }()
+    case .readTime?: try {
+      guard case .readTime(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    }()
+    case nil: break
     }
     try unknownFields.traverse(visitor: &visitor)
   }
@@ -1249,6 +2224,8 @@ nonisolated extension ProtoBatchGetDocumentsRequest: SwiftProtobuf.Message, Swif
   package static func ==(lhs: ProtoBatchGetDocumentsRequest, rhs: ProtoBatchGetDocumentsRequest) -> Bool {
     if lhs.database != rhs.database {return false}
     if lhs.documents != rhs.documents {return false}
+    if lhs._mask != rhs._mask {return false}
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1256,7 +2233,7 @@ nonisolated extension ProtoBatchGetDocumentsRequest: SwiftProtobuf.Message, Swif
 
 nonisolated extension ProtoBatchGetDocumentsResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".BatchGetDocumentsResponse"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}found\0\u{1}missing\0\u{4}\u{2}read_time\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}found\0\u{1}missing\0\u{1}transaction\0\u{3}read_time\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1285,6 +2262,7 @@ nonisolated extension ProtoBatchGetDocumentsResponse: SwiftProtobuf.Message, Swi
           self.result = .missing(v)
         }
       }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.transaction) }()
       case 4: try { try decoder.decodeSingularMessageField(value: &self._readTime) }()
       default: break
       }
@@ -1307,6 +2285,9 @@ nonisolated extension ProtoBatchGetDocumentsResponse: SwiftProtobuf.Message, Swi
     }()
     case nil: break
     }
+    if !self.transaction.isEmpty {
+      try visitor.visitSingularBytesField(value: self.transaction, fieldNumber: 3)
+    }
     try { if let v = self._readTime {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
     } }()
@@ -1315,7 +2296,220 @@ nonisolated extension ProtoBatchGetDocumentsResponse: SwiftProtobuf.Message, Swi
 
   package static func ==(lhs: ProtoBatchGetDocumentsResponse, rhs: ProtoBatchGetDocumentsResponse) -> Bool {
     if lhs.result != rhs.result {return false}
+    if lhs.transaction != rhs.transaction {return false}
     if lhs._readTime != rhs._readTime {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoTransactionOptions: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".TransactionOptions"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{4}\u{2}read_only\0\u{3}read_write\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 2: try {
+        var v: ProtoTransactionOptions.ReadOnly?
+        var hadOneofValue = false
+        if let current = self.mode {
+          hadOneofValue = true
+          if case .readOnly(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.mode = .readOnly(v)
+        }
+      }()
+      case 3: try {
+        var v: ProtoTransactionOptions.ReadWrite?
+        var hadOneofValue = false
+        if let current = self.mode {
+          hadOneofValue = true
+          if case .readWrite(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.mode = .readWrite(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    switch self.mode {
+    case .readOnly?: try {
+      guard case .readOnly(let v)? = self.mode else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    }()
+    case .readWrite?: try {
+      guard case .readWrite(let v)? = self.mode else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
+    }()
+    case nil: break
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoTransactionOptions, rhs: ProtoTransactionOptions) -> Bool {
+    if lhs.mode != rhs.mode {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoTransactionOptions.ReadWrite: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = ProtoTransactionOptions.protoMessageName + ".ReadWrite"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}retry_transaction\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.retryTransaction) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.retryTransaction.isEmpty {
+      try visitor.visitSingularBytesField(value: self.retryTransaction, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoTransactionOptions.ReadWrite, rhs: ProtoTransactionOptions.ReadWrite) -> Bool {
+    if lhs.retryTransaction != rhs.retryTransaction {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoTransactionOptions.ReadOnly: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = ProtoTransactionOptions.protoMessageName + ".ReadOnly"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{4}\u{2}read_time\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 2: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .readTime(v)
+        }
+      }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if case .readTime(let v)? = self.consistencySelector {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoTransactionOptions.ReadOnly, rhs: ProtoTransactionOptions.ReadOnly) -> Bool {
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoBeginTransactionRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BeginTransactionRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}database\0\u{1}options\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.database) }()
+      case 2: try { try decoder.decodeSingularMessageField(value: &self._options) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.database.isEmpty {
+      try visitor.visitSingularStringField(value: self.database, fieldNumber: 1)
+    }
+    try { if let v = self._options {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoBeginTransactionRequest, rhs: ProtoBeginTransactionRequest) -> Bool {
+    if lhs.database != rhs.database {return false}
+    if lhs._options != rhs._options {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoBeginTransactionResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BeginTransactionResponse"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}transaction\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularBytesField(value: &self.transaction) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.transaction.isEmpty {
+      try visitor.visitSingularBytesField(value: self.transaction, fieldNumber: 1)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoBeginTransactionResponse, rhs: ProtoBeginTransactionResponse) -> Bool {
+    if lhs.transaction != rhs.transaction {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1323,7 +2517,7 @@ nonisolated extension ProtoBatchGetDocumentsResponse: SwiftProtobuf.Message, Swi
 
 nonisolated extension ProtoCommitRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".CommitRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}database\0\u{1}writes\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}database\0\u{1}writes\0\u{1}transaction\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1333,6 +2527,7 @@ nonisolated extension ProtoCommitRequest: SwiftProtobuf.Message, SwiftProtobuf._
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.database) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.writes) }()
+      case 3: try { try decoder.decodeSingularBytesField(value: &self.transaction) }()
       default: break
       }
     }
@@ -1345,12 +2540,16 @@ nonisolated extension ProtoCommitRequest: SwiftProtobuf.Message, SwiftProtobuf._
     if !self.writes.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.writes, fieldNumber: 2)
     }
+    if !self.transaction.isEmpty {
+      try visitor.visitSingularBytesField(value: self.transaction, fieldNumber: 3)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: ProtoCommitRequest, rhs: ProtoCommitRequest) -> Bool {
     if lhs.database != rhs.database {return false}
     if lhs.writes != rhs.writes {return false}
+    if lhs.transaction != rhs.transaction {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1395,9 +2594,119 @@ nonisolated extension ProtoCommitResponse: SwiftProtobuf.Message, SwiftProtobuf.
   }
 }
 
-nonisolated extension ProtoRunAggregationQueryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
-  package static let protoMessageName: String = _protobuf_package + ".RunAggregationQueryRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_aggregation_query\0")
+nonisolated extension ProtoRollbackRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RollbackRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}database\0\u{1}transaction\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.database) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.transaction) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.database.isEmpty {
+      try visitor.visitSingularStringField(value: self.database, fieldNumber: 1)
+    }
+    if !self.transaction.isEmpty {
+      try visitor.visitSingularBytesField(value: self.transaction, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoRollbackRequest, rhs: ProtoRollbackRequest) -> Bool {
+    if lhs.database != rhs.database {return false}
+    if lhs.transaction != rhs.transaction {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoBatchWriteRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BatchWriteRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}database\0\u{1}writes\0\u{1}labels\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.database) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.writes) }()
+      case 3: try { try decoder.decodeRepeatedMessageField(value: &self.labels) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.database.isEmpty {
+      try visitor.visitSingularStringField(value: self.database, fieldNumber: 1)
+    }
+    if !self.writes.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.writes, fieldNumber: 2)
+    }
+    if !self.labels.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.labels, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoBatchWriteRequest, rhs: ProtoBatchWriteRequest) -> Bool {
+    if lhs.database != rhs.database {return false}
+    if lhs.writes != rhs.writes {return false}
+    if lhs.labels != rhs.labels {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoBatchWriteResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".BatchWriteResponse"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}write_results\0\u{1}status\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedMessageField(value: &self.writeResults) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.status) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.writeResults.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.writeResults, fieldNumber: 1)
+    }
+    if !self.status.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.status, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoBatchWriteResponse, rhs: ProtoBatchWriteResponse) -> Bool {
+    if lhs.writeResults != rhs.writeResults {return false}
+    if lhs.status != rhs.status {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoListCollectionIdsRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ListCollectionIdsRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}page_size\0\u{3}page_token\0\u{3}read_time\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1406,17 +2715,19 @@ nonisolated extension ProtoRunAggregationQueryRequest: SwiftProtobuf.Message, Sw
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.parent) }()
-      case 2: try {
-        var v: ProtoStructuredAggregationQuery?
+      case 2: try { try decoder.decodeSingularInt32Field(value: &self.pageSize) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.pageToken) }()
+      case 4: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
         var hadOneofValue = false
-        if let current = self.queryType {
+        if let current = self.consistencySelector {
           hadOneofValue = true
-          if case .structuredAggregationQuery(let m) = current {v = m}
+          if case .readTime(let m) = current {v = m}
         }
         try decoder.decodeSingularMessageField(value: &v)
         if let v = v {
           if hadOneofValue {try decoder.handleConflictingOneOf()}
-          self.queryType = .structuredAggregationQuery(v)
+          self.consistencySelector = .readTime(v)
         }
       }()
       default: break
@@ -1432,15 +2743,199 @@ nonisolated extension ProtoRunAggregationQueryRequest: SwiftProtobuf.Message, Sw
     if !self.parent.isEmpty {
       try visitor.visitSingularStringField(value: self.parent, fieldNumber: 1)
     }
-    try { if case .structuredAggregationQuery(let v)? = self.queryType {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+    if self.pageSize != 0 {
+      try visitor.visitSingularInt32Field(value: self.pageSize, fieldNumber: 2)
+    }
+    if !self.pageToken.isEmpty {
+      try visitor.visitSingularStringField(value: self.pageToken, fieldNumber: 3)
+    }
+    try { if case .readTime(let v)? = self.consistencySelector {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
     } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  package static func ==(lhs: ProtoRunAggregationQueryRequest, rhs: ProtoRunAggregationQueryRequest) -> Bool {
+  package static func ==(lhs: ProtoListCollectionIdsRequest, rhs: ProtoListCollectionIdsRequest) -> Bool {
     if lhs.parent != rhs.parent {return false}
-    if lhs.queryType != rhs.queryType {return false}
+    if lhs.pageSize != rhs.pageSize {return false}
+    if lhs.pageToken != rhs.pageToken {return false}
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoListCollectionIdsResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".ListCollectionIdsResponse"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}collection_ids\0\u{3}next_page_token\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeRepeatedStringField(value: &self.collectionIds) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.nextPageToken) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.collectionIds.isEmpty {
+      try visitor.visitRepeatedStringField(value: self.collectionIds, fieldNumber: 1)
+    }
+    if !self.nextPageToken.isEmpty {
+      try visitor.visitSingularStringField(value: self.nextPageToken, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoListCollectionIdsResponse, rhs: ProtoListCollectionIdsResponse) -> Bool {
+    if lhs.collectionIds != rhs.collectionIds {return false}
+    if lhs.nextPageToken != rhs.nextPageToken {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoRunAggregationQueryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".RunAggregationQueryRequest"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_aggregation_query\0\u{2}\u{2}transaction\0\u{3}new_transaction\0\u{3}read_time\0")
+
+  fileprivate class _StorageClass {
+    var _parent: String = String()
+    var _queryType: ProtoRunAggregationQueryRequest.OneOf_QueryType?
+    var _consistencySelector: ProtoRunAggregationQueryRequest.OneOf_ConsistencySelector?
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _parent = source._parent
+      _queryType = source._queryType
+      _consistencySelector = source._consistencySelector
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._parent) }()
+        case 2: try {
+          var v: ProtoStructuredAggregationQuery?
+          var hadOneofValue = false
+          if let current = _storage._queryType {
+            hadOneofValue = true
+            if case .structuredAggregationQuery(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._queryType = .structuredAggregationQuery(v)
+          }
+        }()
+        case 4: try {
+          var v: Data?
+          try decoder.decodeSingularBytesField(value: &v)
+          if let v = v {
+            if _storage._consistencySelector != nil {try decoder.handleConflictingOneOf()}
+            _storage._consistencySelector = .transaction(v)
+          }
+        }()
+        case 5: try {
+          var v: ProtoTransactionOptions?
+          var hadOneofValue = false
+          if let current = _storage._consistencySelector {
+            hadOneofValue = true
+            if case .newTransaction(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._consistencySelector = .newTransaction(v)
+          }
+        }()
+        case 6: try {
+          var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+          var hadOneofValue = false
+          if let current = _storage._consistencySelector {
+            hadOneofValue = true
+            if case .readTime(let m) = current {v = m}
+          }
+          try decoder.decodeSingularMessageField(value: &v)
+          if let v = v {
+            if hadOneofValue {try decoder.handleConflictingOneOf()}
+            _storage._consistencySelector = .readTime(v)
+          }
+        }()
+        default: break
+        }
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._parent.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._parent, fieldNumber: 1)
+      }
+      try { if case .structuredAggregationQuery(let v)? = _storage._queryType {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
+      } }()
+      switch _storage._consistencySelector {
+      case .transaction?: try {
+        guard case .transaction(let v)? = _storage._consistencySelector else { preconditionFailure() }
+        try visitor.visitSingularBytesField(value: v, fieldNumber: 4)
+      }()
+      case .newTransaction?: try {
+        guard case .newTransaction(let v)? = _storage._consistencySelector else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
+      }()
+      case .readTime?: try {
+        guard case .readTime(let v)? = _storage._consistencySelector else { preconditionFailure() }
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+      }()
+      case nil: break
+      }
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoRunAggregationQueryRequest, rhs: ProtoRunAggregationQueryRequest) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._parent != rhs_storage._parent {return false}
+        if _storage._queryType != rhs_storage._queryType {return false}
+        if _storage._consistencySelector != rhs_storage._consistencySelector {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1448,7 +2943,7 @@ nonisolated extension ProtoRunAggregationQueryRequest: SwiftProtobuf.Message, Sw
 
 nonisolated extension ProtoRunAggregationQueryResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RunAggregationQueryResponse"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}result\0\u{4}\u{2}read_time\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}result\0\u{1}transaction\0\u{3}read_time\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1457,6 +2952,7 @@ nonisolated extension ProtoRunAggregationQueryResponse: SwiftProtobuf.Message, S
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._result) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.transaction) }()
       case 3: try { try decoder.decodeSingularMessageField(value: &self._readTime) }()
       default: break
       }
@@ -1471,6 +2967,9 @@ nonisolated extension ProtoRunAggregationQueryResponse: SwiftProtobuf.Message, S
     try { if let v = self._result {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
+    if !self.transaction.isEmpty {
+      try visitor.visitSingularBytesField(value: self.transaction, fieldNumber: 2)
+    }
     try { if let v = self._readTime {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
     } }()
@@ -1479,6 +2978,7 @@ nonisolated extension ProtoRunAggregationQueryResponse: SwiftProtobuf.Message, S
 
   package static func ==(lhs: ProtoRunAggregationQueryResponse, rhs: ProtoRunAggregationQueryResponse) -> Bool {
     if lhs._result != rhs._result {return false}
+    if lhs.transaction != rhs.transaction {return false}
     if lhs._readTime != rhs._readTime {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
@@ -1487,7 +2987,7 @@ nonisolated extension ProtoRunAggregationQueryResponse: SwiftProtobuf.Message, S
 
 nonisolated extension ProtoRunQueryRequest: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RunQueryRequest"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_query\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}parent\0\u{3}structured_query\0\u{2}\u{3}transaction\0\u{3}new_transaction\0\u{3}read_time\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1509,6 +3009,40 @@ nonisolated extension ProtoRunQueryRequest: SwiftProtobuf.Message, SwiftProtobuf
           self.queryType = .structuredQuery(v)
         }
       }()
+      case 5: try {
+        var v: Data?
+        try decoder.decodeSingularBytesField(value: &v)
+        if let v = v {
+          if self.consistencySelector != nil {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .transaction(v)
+        }
+      }()
+      case 6: try {
+        var v: ProtoTransactionOptions?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .newTransaction(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .newTransaction(v)
+        }
+      }()
+      case 7: try {
+        var v: SwiftProtobuf.Google_Protobuf_Timestamp?
+        var hadOneofValue = false
+        if let current = self.consistencySelector {
+          hadOneofValue = true
+          if case .readTime(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.consistencySelector = .readTime(v)
+        }
+      }()
       default: break
       }
     }
@@ -1525,12 +3059,28 @@ nonisolated extension ProtoRunQueryRequest: SwiftProtobuf.Message, SwiftProtobuf
     try { if case .structuredQuery(let v)? = self.queryType {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 2)
     } }()
+    switch self.consistencySelector {
+    case .transaction?: try {
+      guard case .transaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularBytesField(value: v, fieldNumber: 5)
+    }()
+    case .newTransaction?: try {
+      guard case .newTransaction(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    case .readTime?: try {
+      guard case .readTime(let v)? = self.consistencySelector else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+    }()
+    case nil: break
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: ProtoRunQueryRequest, rhs: ProtoRunQueryRequest) -> Bool {
     if lhs.parent != rhs.parent {return false}
     if lhs.queryType != rhs.queryType {return false}
+    if lhs.consistencySelector != rhs.consistencySelector {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1538,7 +3088,7 @@ nonisolated extension ProtoRunQueryRequest: SwiftProtobuf.Message, SwiftProtobuf
 
 nonisolated extension ProtoRunQueryResponse: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".RunQueryResponse"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{4}\u{2}read_time\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{1}transaction\0\u{3}read_time\0\u{3}skipped_results\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1547,7 +3097,9 @@ nonisolated extension ProtoRunQueryResponse: SwiftProtobuf.Message, SwiftProtobu
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularMessageField(value: &self._document) }()
+      case 2: try { try decoder.decodeSingularBytesField(value: &self.transaction) }()
       case 3: try { try decoder.decodeSingularMessageField(value: &self._readTime) }()
+      case 4: try { try decoder.decodeSingularInt32Field(value: &self.skippedResults) }()
       default: break
       }
     }
@@ -1561,15 +3113,23 @@ nonisolated extension ProtoRunQueryResponse: SwiftProtobuf.Message, SwiftProtobu
     try { if let v = self._document {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
     } }()
+    if !self.transaction.isEmpty {
+      try visitor.visitSingularBytesField(value: self.transaction, fieldNumber: 2)
+    }
     try { if let v = self._readTime {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 3)
     } }()
+    if self.skippedResults != 0 {
+      try visitor.visitSingularInt32Field(value: self.skippedResults, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: ProtoRunQueryResponse, rhs: ProtoRunQueryResponse) -> Bool {
     if lhs._document != rhs._document {return false}
+    if lhs.transaction != rhs.transaction {return false}
     if lhs._readTime != rhs._readTime {return false}
+    if lhs.skippedResults != rhs.skippedResults {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

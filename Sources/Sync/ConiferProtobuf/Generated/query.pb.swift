@@ -27,6 +27,15 @@ package nonisolated struct ProtoStructuredQuery: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
+  package var select: ProtoStructuredQuery.Projection {
+    get {_select ?? ProtoStructuredQuery.Projection()}
+    set {_select = newValue}
+  }
+  /// Returns true if `select` has been explicitly set.
+  package var hasSelect: Bool {self._select != nil}
+  /// Clears the value of `select`. Subsequent reads from it will return its default value.
+  package mutating func clearSelect() {self._select = nil}
+
   package var from: [ProtoStructuredQuery.CollectionSelector] = []
 
   package var `where`: ProtoStructuredQuery.Filter {
@@ -39,6 +48,9 @@ package nonisolated struct ProtoStructuredQuery: Sendable {
   package mutating func clearWhere() {self._where = nil}
 
   package var orderBy: [ProtoStructuredQuery.Order] = []
+
+  /// How many of the first documents are left out.
+  package var offset: Int32 = 0
 
   package var limit: SwiftProtobuf.Google_Protobuf_Int32Value {
     get {_limit ?? SwiftProtobuf.Google_Protobuf_Int32Value()}
@@ -428,8 +440,22 @@ package nonisolated struct ProtoStructuredQuery: Sendable {
     package init() {}
   }
 
+  /// The fields that are asked for; all without any.
+  package nonisolated struct Projection: Sendable {
+    // SwiftProtobuf.Message conformance is added in an extension below. See the
+    // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+    // methods supported on all messages.
+
+    package var fields: [ProtoStructuredQuery.FieldReference] = []
+
+    package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+    package init() {}
+  }
+
   package init() {}
 
+  fileprivate var _select: ProtoStructuredQuery.Projection? = nil
   fileprivate var _where: ProtoStructuredQuery.Filter? = nil
   fileprivate var _limit: SwiftProtobuf.Google_Protobuf_Int32Value? = nil
   fileprivate var _startAt: ProtoCursor? = nil
@@ -524,9 +550,21 @@ package nonisolated struct ProtoStructuredAggregationQuery: Sendable {
       // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
       // methods supported on all messages.
 
+      /// How far is counted.
+      package var upTo: SwiftProtobuf.Google_Protobuf_Int64Value {
+        get {_upTo ?? SwiftProtobuf.Google_Protobuf_Int64Value()}
+        set {_upTo = newValue}
+      }
+      /// Returns true if `upTo` has been explicitly set.
+      package var hasUpTo: Bool {self._upTo != nil}
+      /// Clears the value of `upTo`. Subsequent reads from it will return its default value.
+      package mutating func clearUpTo() {self._upTo = nil}
+
       package var unknownFields = SwiftProtobuf.UnknownStorage()
 
       package init() {}
+
+      fileprivate var _upTo: SwiftProtobuf.Google_Protobuf_Int64Value? = nil
     }
 
     package nonisolated struct Sum: Sendable {
@@ -596,7 +634,7 @@ fileprivate nonisolated let _protobuf_package = "google.firestore.v1"
 
 nonisolated extension ProtoStructuredQuery: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".StructuredQuery"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{2}from\0\u{1}where\0\u{3}order_by\0\u{1}limit\0\u{4}\u{2}start_at\0\u{3}end_at\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}select\0\u{1}from\0\u{1}where\0\u{3}order_by\0\u{1}limit\0\u{1}offset\0\u{3}start_at\0\u{3}end_at\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -604,10 +642,12 @@ nonisolated extension ProtoStructuredQuery: SwiftProtobuf.Message, SwiftProtobuf
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._select) }()
       case 2: try { try decoder.decodeRepeatedMessageField(value: &self.from) }()
       case 3: try { try decoder.decodeSingularMessageField(value: &self._where) }()
       case 4: try { try decoder.decodeRepeatedMessageField(value: &self.orderBy) }()
       case 5: try { try decoder.decodeSingularMessageField(value: &self._limit) }()
+      case 6: try { try decoder.decodeSingularInt32Field(value: &self.offset) }()
       case 7: try { try decoder.decodeSingularMessageField(value: &self._startAt) }()
       case 8: try { try decoder.decodeSingularMessageField(value: &self._endAt) }()
       default: break
@@ -620,6 +660,9 @@ nonisolated extension ProtoStructuredQuery: SwiftProtobuf.Message, SwiftProtobuf
     // allocates stack space for every if/case branch local when no optimizations
     // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
     // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._select {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
     if !self.from.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.from, fieldNumber: 2)
     }
@@ -632,6 +675,9 @@ nonisolated extension ProtoStructuredQuery: SwiftProtobuf.Message, SwiftProtobuf
     try { if let v = self._limit {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 5)
     } }()
+    if self.offset != 0 {
+      try visitor.visitSingularInt32Field(value: self.offset, fieldNumber: 6)
+    }
     try { if let v = self._startAt {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
     } }()
@@ -642,9 +688,11 @@ nonisolated extension ProtoStructuredQuery: SwiftProtobuf.Message, SwiftProtobuf
   }
 
   package static func ==(lhs: ProtoStructuredQuery, rhs: ProtoStructuredQuery) -> Bool {
+    if lhs._select != rhs._select {return false}
     if lhs.from != rhs.from {return false}
     if lhs._where != rhs._where {return false}
     if lhs.orderBy != rhs.orderBy {return false}
+    if lhs.offset != rhs.offset {return false}
     if lhs._limit != rhs._limit {return false}
     if lhs._startAt != rhs._startAt {return false}
     if lhs._endAt != rhs._endAt {return false}
@@ -987,6 +1035,36 @@ nonisolated extension ProtoStructuredQuery.FieldReference: SwiftProtobuf.Message
   }
 }
 
+nonisolated extension ProtoStructuredQuery.Projection: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = ProtoStructuredQuery.protoMessageName + ".Projection"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{2}\u{2}fields\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.fields) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.fields.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.fields, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoStructuredQuery.Projection, rhs: ProtoStructuredQuery.Projection) -> Bool {
+    if lhs.fields != rhs.fields {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
 nonisolated extension ProtoCursor: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Cursor"
   package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}values\0\u{1}before\0")
@@ -1164,18 +1242,33 @@ nonisolated extension ProtoStructuredAggregationQuery.Aggregation: SwiftProtobuf
 
 nonisolated extension ProtoStructuredAggregationQuery.Aggregation.Count: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = ProtoStructuredAggregationQuery.Aggregation.protoMessageName + ".Count"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap()
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{3}up_to\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
-    // Load everything into unknown fields
-    while try decoder.nextFieldNumber() != nil {}
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularMessageField(value: &self._upTo) }()
+      default: break
+      }
+    }
   }
 
   package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    try { if let v = self._upTo {
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 1)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   package static func ==(lhs: ProtoStructuredAggregationQuery.Aggregation.Count, rhs: ProtoStructuredAggregationQuery.Aggregation.Count) -> Bool {
+    if lhs._upTo != rhs._upTo {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -61,6 +61,14 @@ package nonisolated struct ProtoWrite: Sendable {
     set {operation = .verify(newValue)}
   }
 
+  package var transform: ProtoDocumentTransform {
+    get {
+      if case .transform(let v)? = operation {return v}
+      return ProtoDocumentTransform()
+    }
+    set {operation = .transform(newValue)}
+  }
+
   /// The fields that an update writes; all without it.
   package var updateMask: ProtoDocumentMask {
     get {_updateMask ?? ProtoDocumentMask()}
@@ -91,6 +99,7 @@ package nonisolated struct ProtoWrite: Sendable {
     case delete(String)
     /// A document's name: only the precondition is checked.
     case verify(String)
+    case transform(ProtoDocumentTransform)
 
   }
 
@@ -100,7 +109,22 @@ package nonisolated struct ProtoWrite: Sendable {
   fileprivate var _currentDocument: ProtoPrecondition? = nil
 }
 
-/// The service nests this one: see DocumentTransform there.
+/// Transforms of a document without an update: an older form.
+package nonisolated struct ProtoDocumentTransform: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  package var document: String = String()
+
+  package var fieldTransforms: [ProtoFieldTransform] = []
+
+  package var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  package init() {}
+}
+
+/// The service nests this one in DocumentTransform.
 package nonisolated struct ProtoFieldTransform: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -379,7 +403,7 @@ fileprivate nonisolated let _protobuf_package = "google.firestore.v1"
 
 nonisolated extension ProtoWrite: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   package static let protoMessageName: String = _protobuf_package + ".Write"
-  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}update\0\u{1}delete\0\u{3}update_mask\0\u{3}current_document\0\u{1}verify\0\u{4}\u{2}update_transforms\0")
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}update\0\u{1}delete\0\u{3}update_mask\0\u{3}current_document\0\u{1}verify\0\u{1}transform\0\u{3}update_transforms\0")
 
   package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -418,6 +442,19 @@ nonisolated extension ProtoWrite: SwiftProtobuf.Message, SwiftProtobuf._MessageI
           self.operation = .verify(v)
         }
       }()
+      case 6: try {
+        var v: ProtoDocumentTransform?
+        var hadOneofValue = false
+        if let current = self.operation {
+          hadOneofValue = true
+          if case .transform(let m) = current {v = m}
+        }
+        try decoder.decodeSingularMessageField(value: &v)
+        if let v = v {
+          if hadOneofValue {try decoder.handleConflictingOneOf()}
+          self.operation = .transform(v)
+        }
+      }()
       case 7: try { try decoder.decodeRepeatedMessageField(value: &self.updateTransforms) }()
       default: break
       }
@@ -446,9 +483,17 @@ nonisolated extension ProtoWrite: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     try { if let v = self._currentDocument {
       try visitor.visitSingularMessageField(value: v, fieldNumber: 4)
     } }()
-    try { if case .verify(let v)? = self.operation {
+    switch self.operation {
+    case .verify?: try {
+      guard case .verify(let v)? = self.operation else { preconditionFailure() }
       try visitor.visitSingularStringField(value: v, fieldNumber: 5)
-    } }()
+    }()
+    case .transform?: try {
+      guard case .transform(let v)? = self.operation else { preconditionFailure() }
+      try visitor.visitSingularMessageField(value: v, fieldNumber: 6)
+    }()
+    default: break
+    }
     if !self.updateTransforms.isEmpty {
       try visitor.visitRepeatedMessageField(value: self.updateTransforms, fieldNumber: 7)
     }
@@ -460,6 +505,41 @@ nonisolated extension ProtoWrite: SwiftProtobuf.Message, SwiftProtobuf._MessageI
     if lhs._updateMask != rhs._updateMask {return false}
     if lhs.updateTransforms != rhs.updateTransforms {return false}
     if lhs._currentDocument != rhs._currentDocument {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ProtoDocumentTransform: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  package static let protoMessageName: String = _protobuf_package + ".DocumentTransform"
+  package static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}document\0\u{3}field_transforms\0")
+
+  package mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.document) }()
+      case 2: try { try decoder.decodeRepeatedMessageField(value: &self.fieldTransforms) }()
+      default: break
+      }
+    }
+  }
+
+  package func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.document.isEmpty {
+      try visitor.visitSingularStringField(value: self.document, fieldNumber: 1)
+    }
+    if !self.fieldTransforms.isEmpty {
+      try visitor.visitRepeatedMessageField(value: self.fieldTransforms, fieldNumber: 2)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  package static func ==(lhs: ProtoDocumentTransform, rhs: ProtoDocumentTransform) -> Bool {
+    if lhs.document != rhs.document {return false}
+    if lhs.fieldTransforms != rhs.fieldTransforms {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -2,18 +2,19 @@
   import ArgumentParser
   import ConiferDocumentServer
   import ConiferServer
+  import ConiferServerGRPC
   import ConiferServerHTTP
   import ConiferStorage
   import Logging
   import ServiceLifecycle
   import UnixSignals
 
-  /// Serves databases to clients of the Realtime Database's protocol, and documents by Firestore's REST API.
+  /// Serves databases to clients of the Realtime Database's protocol, and documents by Firestore's REST API and over gRPC.
   struct ServeCommand: ToolCommand {
     static let configuration = CommandConfiguration(
       commandName: "serve",
       abstract:
-        "Serve databases: WebSockets, REST, event streams, a page and documents, at one port.",
+        "Serve databases: WebSockets, REST, event streams, a page and documents, at one port; and documents over gRPC.",
       discussion: """
         Prints its address when it is ready, and serves until it is interrupted. Data is in memory \
         unless --store names a store. Without keys for tokens it takes everybody at their word, as \
@@ -22,6 +23,11 @@
 
     @Option(help: "The port; 0 for any that is free.")
     var port = 9000
+    @Option(
+      help:
+        "The port of documents over gRPC, for SDKs of Firestore; 0 for any that is free; none by default."
+    )
+    var grpcPort: Int?
     @Option(help: "The address to listen at; 0.0.0.0 lets other machines in.")
     var host = "localhost"
     @Option(help: "The database of clients that name none.")
@@ -48,6 +54,12 @@
 
     func validate() throws {
       guard 0...65_535 ~= port else { throw ValidationError("--port is a number up to 65535.") }
+      if let grpcPort, !(0...65_535 ~= grpcPort) {
+        throw ValidationError("--grpc-port is a number up to 65535.")
+      }
+      guard grpcPort == nil || grpcPort == 0 || grpcPort != port else {
+        throw ValidationError("--grpc-port is another port than --port.")
+      }
       guard NamespaceName.isValid(namespace) else {
         throw ValidationError("--namespace is 1 to 100 of a-z, A-Z, 0-9, - and _.")
       }
@@ -61,6 +73,14 @@
     }
 
     func run(_ console: Console) async throws {
+      #if !GRPC
+        guard grpcPort == nil else {
+          throw Failure(
+            "unsupported", .usage,
+            "This conifer was built without gRPC: build it with swift build --product conifer "
+              + "--traits Zstd,Network,GRPC, or leave out --grpc-port.")
+        }
+      #endif
       guard let store else { return try await serve(nil, console) }
       let address = try StoreAddress(
         store, keyFile: KeyFile.path(keyFile, console), console)
@@ -107,13 +127,41 @@
       // Where it listens everywhere, browsers of this machine reach it by the name of the loopback.
       let isEverywhere = host == "0.0.0.0" || host == "::"
       let name = isEverywhere ? "localhost" : host.contains(":") ? "[\(host)]" : host
-      let found = Announcement(line: "http://\(name):\(port)/", console: console)
-      let services: [any Service] = (file.map { [$0] } ?? []) + [http, found]
+      let grpc: (service: any Service, port: Int)?
+      do {
+        grpc = try await serveGRPC(documents)
+      } catch {
+        await http.stop()
+        throw error
+      }
+      let lines =
+        ["http://\(name):\(port)/"] + (grpc.map { ["grpc://\(name):\($0.port)"] } ?? [])
+      let found = Announcement(line: lines.joined(separator: "\n"), console: console)
+      let services: [any Service] =
+        (file.map { [$0] } ?? []) + [http] + (grpc.map { [$0.service] } ?? []) + [found]
       let group = ServiceGroup(
         services: services, gracefulShutdownSignals: [.sigint, .sigterm], logger: logger)
       try await group.run()
       for name in http.servedNamespaces { await server.settle(name) }
       try await documents.close()
+    }
+
+    /// Begins to serve documents over gRPC, if that was asked for.
+    private func serveGRPC(
+      _ documents: DocumentServer
+    ) async throws -> (service: any Service, port: Int)? {
+      #if GRPC
+        guard let grpcPort else { return nil }
+        let server = DocumentGRPCServer(
+          documents, DocumentGRPCConfiguration(host: host, port: grpcPort, logger: logger))
+        do throws(DocumentGRPCError) {
+          return (server, try await server.start())
+        } catch {
+          throw Failure("cannot-serve", .denied, error.message)
+        }
+      #else
+        return nil
+      #endif
     }
 
     /// The responders: the first that has an answer gives it.

@@ -2,23 +2,34 @@ package import ConiferDocument
 
 /// A query without its parent, as the service has it: parts that come in any order.
 package struct StructuredQuery: Sendable {
-  struct Cursor: Sendable {
-    var values: [DocumentValue] = []
-    var isBefore = false
+  /// An end of a range: a value for each of the first orders.
+  package struct Cursor: Sendable {
+    package var values: [DocumentValue]
+    /// Whether it is just before what has these values, rather than just after.
+    package var isBefore: Bool
+
+    package init(_ values: [DocumentValue] = [], isBefore: Bool = false) {
+      self.values = values
+      self.isBefore = isBefore
+    }
   }
 
-  var collections: [String] = []
-  var isGroup = false
-  var filter: Filter?
-  var orders: [DocumentQuery.Order] = []
-  var start: Cursor?
-  var end: Cursor?
+  /// The ids of the collections that are asked.
+  package var collections: [String] = []
+  /// Whether all collections with the id are asked, rather than the one below the parent.
+  package var isGroup = false
+  package var filter: Filter?
+  package var orders: [DocumentQuery.Order] = []
+  package var start: Cursor?
+  package var end: Cursor?
   /// How many documents are asked for; nil for all.
   package var limit: Int?
   /// How many of the first documents are left out.
   package var offset = 0
   /// The fields that are asked for; none for all.
   package var fields: [FieldPath] = []
+
+  package init() {}
 
   /// The conditions one by one, where all of some fields must be met.
   private var conditions: [Filter] {

@@ -1,9 +1,13 @@
 /// The names of the documents that still match a target, as a server sends them with a count: a few of
 /// the others seem to be among them, too.
 package struct BloomFilter: Sendable, Hashable {
-  private let bitmap: [UInt8]
+  /// The bits, the lowest of each byte first.
+  package let bitmap: [UInt8]
   private let bitCount: UInt64
-  private let hashCount: Int
+  /// How many bits a name has.
+  package let hashCount: Int
+  /// How many bits at the end do not count.
+  package var padding: Int { 8 * bitmap.count - Int(bitCount) }
   /// More would make no filter better, and cost as much for each document.
   private static let mostHashes = 100
 

@@ -25,9 +25,8 @@ struct DocumentDemo {
     try say("client: \(stores.client)")
     try say("server: \(stores.server)")
     try say(
-      "Nothing carries documents between processes yet: each process below has a client and its")
-    try say(
-      "server, with a link between them that can be cut; both stores are left when it is killed.")
+      "Each process below has a client and its server, with a link between them that can be cut;")
+    try say("both stores are left when it is killed.")
     try say("1. the server gets \(facts.fields.count) documents")
     try await fillServer()
     try say("2. a process listens, loses its server, writes, and is killed")

@@ -1,10 +1,14 @@
-"""The Python package google-cloud-firestore, whose calls go over REST instead of gRPC.
+"""The Python package google-cloud-firestore, over REST and over gRPC.
 
-Its REST transport knows errors by their HTTP status alone: ABORTED and ALREADY_EXISTS are a Conflict, and every 400 is a BadRequest.
+Its REST transport knows errors by their HTTP status alone: ABORTED and ALREADY_EXISTS are a Conflict, and every 400 is a BadRequest. Over gRPC
+they are kinds of these.
 """
 import datetime
+import os
+import queue
 import threading
 import unittest
+import unittest.mock
 import warnings
 
 import support
@@ -16,14 +20,8 @@ from google.cloud.firestore_v1.services.firestore import FirestoreClient
 from google.cloud.firestore_v1.services.firestore.transports.rest import FirestoreRestTransport
 
 
-class FirestoreTest(support.ClientTest):
-    """A test with an empty project."""
-
-    def setUp(self):
-        super().setUp()
-        warnings.simplefilter("ignore")
-        self.client = self.connect()
-        self.rooms = self.client.collection("rooms")
+class RestClient:
+    """Clients whose calls go over REST."""
 
     def connect(self, database=None):
         credentials = AnonymousCredentials()
@@ -32,6 +30,27 @@ class FirestoreTest(support.ClientTest):
         client._firestore_api_internal = FirestoreClient(transport=transport)
         self.addCleanup(transport.close)
         return client
+
+
+class GrpcClient:
+    """Clients as the vendor's guides have them for an emulator."""
+
+    def connect(self, database=None):
+        with unittest.mock.patch.dict(os.environ, {"FIRESTORE_EMULATOR_HOST": support.GRPC}):
+            client = firestore.Client(project=self.namespace, database=database)
+            client._firestore_api
+        self.addCleanup(client.close)
+        return client
+
+
+class FirestoreChecks:
+    """What holds over both, each time with an empty project."""
+
+    def setUp(self):
+        super().setUp()
+        warnings.simplefilter("ignore")
+        self.client = self.connect()
+        self.rooms = self.client.collection("rooms")
 
     def fill(self):
         batch = self.client.batch()
@@ -128,7 +147,7 @@ class FirestoreTest(support.ClientTest):
                     try:
                         add(client.transaction(), client.collection("numbers").document("n"))
                         break
-                    except exceptions.Conflict:
+                    except (exceptions.Conflict, ValueError):  # Over gRPC the client tries five times by itself.
                         pass
 
         threads = [threading.Thread(target=work) for _ in range(4)]
@@ -164,6 +183,88 @@ class FirestoreTest(support.ClientTest):
         self.assertEqual(self.request("DELETE", path)[0], 200)
         self.assertEqual(self.ids(self.rooms), [])
         self.assertEqual(self.ids(other.collection("rooms")), ["only"])
+
+
+class RestTest(RestClient, FirestoreChecks, support.ClientTest):
+    pass
+
+
+@unittest.skipUnless(support.GRPC, "the server has no gRPC")
+class GrpcTest(GrpcClient, FirestoreChecks, support.ClientTest):
+    def listen(self, target):
+        """Listens to a document, a collection or a query; what is told comes from the queue that is returned."""
+        told = queue.Queue()
+        watch = target.on_snapshot(lambda documents, changes, _: told.put(([d.to_dict() for d in documents], changes)))
+        self.addCleanup(watch.unsubscribe)
+        return told, watch
+
+    def next(self, told):
+        documents, changes = told.get(timeout=60)
+        return documents, [(change.type.name, change.document.id) for change in changes]
+
+    def test_listen_document(self):
+        eros = self.rooms.document("eros")
+        told, watch = self.listen(eros)
+        self.assertEqual(self.next(told), ([], []))
+        eros.set({"n": 1})
+        self.assertEqual(self.next(told), ([{"n": 1}], [("ADDED", "eros")]))
+        eros.update({"n": 2})
+        self.assertEqual(self.next(told), ([{"n": 2}], [("MODIFIED", "eros")]))
+        eros.delete()
+        self.assertEqual(self.next(told), ([], [("REMOVED", "eros")]))
+        watch.unsubscribe()
+
+    def test_listen_collection(self):
+        self.fill()
+        told, _ = self.listen(self.rooms)
+        documents, changes = self.next(told)
+        self.assertEqual(len(documents), 20)
+        self.assertEqual({kind for kind, _ in changes}, {"ADDED"})
+        self.rooms.document("r3").delete()
+        documents, changes = self.next(told)
+        self.assertEqual((len(documents), changes), (19, [("REMOVED", "r3")]))
+        batch = self.client.batch()
+        batch.set(self.rooms.document("new"), {"i": 100})
+        batch.update(self.rooms.document("r4"), {"i": 400})
+        batch.commit()
+        documents, changes = self.next(told)
+        self.assertEqual((len(documents), sorted(changes)), (20, [("ADDED", "new"), ("MODIFIED", "r4")]))
+
+    def test_listen_query(self):
+        self.fill()
+        last = self.rooms.where(filter=FieldFilter("i", "<", 10)).order_by("i", direction="DESCENDING").limit(3)
+        told, _ = self.listen(last)
+        # This client sorts what it is told upwards, whatever the query says.
+        self.assertEqual(sorted(d["i"] for d in self.next(told)[0]), [7, 8, 9])
+        self.rooms.document("r8").update({"i": 80})
+        documents, changes = self.next(told)
+        self.assertEqual(sorted(d["i"] for d in documents), [6, 7, 9])
+        self.assertEqual(sorted(changes), [("ADDED", "r6"), ("REMOVED", "r8")])
+        group, _ = self.listen(self.client.collection_group("messages"))
+        self.assertEqual(self.next(group), ([], []))
+        self.rooms.document("r1").collection("messages").document("m").set({"t": "hi"})
+        self.assertEqual(self.next(group), ([{"t": "hi"}], [("ADDED", "m")]))
+
+    def test_one_data(self):
+        other = RestClient.connect(self)
+        told, _ = self.listen(self.rooms)
+        self.assertEqual(self.next(told), ([], []))
+        other.collection("rooms").document("eros").set({"n": 1})
+        self.assertEqual(self.next(told), ([{"n": 1}], [("ADDED", "eros")]))
+        self.rooms.document("eros").update({"n": firestore.Increment(1)})
+        self.assertEqual(other.collection("rooms").document("eros").get().to_dict(), {"n": 2})
+
+    def test_errors(self):
+        eros = self.rooms.document("eros")
+        eros.create({})
+        with self.assertRaises(exceptions.AlreadyExists):
+            eros.create({})
+        with self.assertRaises(exceptions.FailedPrecondition):
+            eros.delete(self.client.write_option(last_update_time=datetime.datetime(2020, 1, 1, tzinfo=datetime.timezone.utc)))
+        with self.assertRaises(exceptions.InvalidArgument):
+            eros.set({"text": "x" * (1 << 20)})
+        with self.assertRaises(exceptions.MethodNotImplemented):
+            list(self.client.collection_group("rooms").get_partitions(2))
 
 
 if __name__ == "__main__":

@@ -11,31 +11,14 @@
 
   @testable import ConiferGRPC
 
-  /// An app's database on the vendor's emulator, and what passed to it.
-  struct EmulatedApp {
-    let db: Firestore
-    let log = CountingService.Log()
-
-    init(
-      _ database: DatabaseID, storage: StorageConfiguration = .memory(),
-      clock: any EngineClock = PatientClock()
-    ) async throws {
-      let base = try service(await Emulator.shared().port, database)
-      db = firestore(
-        CountingService(base: base, log: log), database, clock: clock, storage: storage)
-    }
-  }
-
-  @Suite(
-    "Clients of the vendor's emulator", .enabled(if: Emulator.isInstalled), .timeLimit(.minutes(10))
-  )
-  struct EmulatorTests {
+  @Suite("Clients of real servers", .timeLimit(.minutes(10)))
+  struct RealServerTests {
     let database = Emulator.database()
 
-    @Test("What one client writes another one sees")
-    func share() async throws {
+    @Test("What one client writes another one sees", arguments: RealServer.installed)
+    func share(_ server: RealServer) async throws {
       let (anna, ben) = (
-        try await EmulatedApp(database).db, try await EmulatedApp(database).db
+        try await RealApp(on: server, database).db, try await RealApp(on: server, database).db
       )
       async let seen = ben.document("rooms/eros").first {
         $0.get("size") as? Int == 5 && !$0.metadata.isFromCache
@@ -65,9 +48,10 @@
       try await ben.terminate()
     }
 
-    @Test("A batch is made whole or not at all, and a refusal is told")
-    func batches() async throws {
-      let app = try await EmulatedApp(database)
+    @Test(
+      "A batch is made whole or not at all, and a refusal is told", arguments: RealServer.installed)
+    func batches(_ server: RealServer) async throws {
+      let app = try await RealApp(on: server, database)
       let db = app.db
       let batch = db.batch()
       for n in 0..<300 { batch.setData(["n": n], forDocument: db.document("rooms/r\(n)")) }
@@ -90,10 +74,12 @@
 
     /// The emulator goes on with no query: it resets each target that has a token, and sends all. The service sends what
     /// changed, as the scripted server does. Listeners hear the same of both.
-    @Test("After a break listeners are told what changed, and nothing twice")
-    func resume() async throws {
-      let reader = try await EmulatedApp(database)
-      let writer = try await EmulatedApp(database).db
+    @Test(
+      "After a break listeners are told what changed, and nothing twice",
+      arguments: RealServer.installed)
+    func resume(_ server: RealServer) async throws {
+      let reader = try await RealApp(on: server, database)
+      let writer = try await RealApp(on: server, database).db
       for n in 0..<20 { try await writer.document("rooms/r\(n)").setData(["n": n]) }
       let snapshots = Mailbox<QuerySnapshot>()
       let listener = reader.db.collection("rooms").order(by: "n")
@@ -135,10 +121,10 @@
       try await writer.terminate()
     }
 
-    @Test("What was deleted while the client was away is gone")
-    func deletions() async throws {
-      let reader = try await EmulatedApp(database)
-      let writer = try await EmulatedApp(database).db
+    @Test("What was deleted while the client was away is gone", arguments: RealServer.installed)
+    func deletions(_ server: RealServer) async throws {
+      let reader = try await RealApp(on: server, database)
+      let writer = try await RealApp(on: server, database).db
       for n in 0..<10 { try await writer.document("rooms/r\(n)").setData(["n": n]) }
       let rooms = reader.db.collection("rooms").whereField("n", isGreaterThan: 4)
       let listener = rooms.addSnapshotListener { _, _ in }
@@ -156,10 +142,12 @@
       try await writer.terminate()
     }
 
-    @Test("A document that a limited query loses is asked for by itself")
-    func limbo() async throws {
-      let reader = try await EmulatedApp(database)
-      let writer = try await EmulatedApp(database).db
+    @Test(
+      "A document that a limited query loses is asked for by itself",
+      arguments: RealServer.installed)
+    func limbo(_ server: RealServer) async throws {
+      let reader = try await RealApp(on: server, database)
+      let writer = try await RealApp(on: server, database).db
       for n in 1...4 { try await writer.document("rooms/r\(n)").setData(["n": n, "open": true]) }
       let two = reader.db.collection("rooms").order(by: "n").limit(to: 2)
       let listener = two.addSnapshotListener { _, _ in }
@@ -178,11 +166,13 @@
       try await writer.terminate()
     }
 
-    @Test("A document in limbo is asked for with the label, and resolved")
-    func limboTarget() async throws {
-      let app = try await EmulatedApp(database)
+    @Test(
+      "A document in limbo is asked for with the label, and resolved",
+      arguments: RealServer.installed)
+    func limboTarget(_ server: RealServer) async throws {
+      let app = try await RealApp(on: server, database)
       let db = app.db
-      let writer = try await EmulatedApp(database).db
+      let writer = try await RealApp(on: server, database).db
       try await writer.document("rooms/a").setData(["n": 1])
       // Read by itself, so that no query says when it leaves.
       #expect(try await db.document("rooms/a").getDocument(source: .server).exists)
@@ -198,16 +188,16 @@
       try await writer.terminate()
     }
 
-    @Test("Transactions of eight clients lose no increment")
-    func contention() async throws {
+    @Test("Transactions of eight clients lose no increment", arguments: RealServer.installed)
+    func contention(_ server: RealServer) async throws {
       let (clients, each) = (8, 125)
-      let writer = try await EmulatedApp(database).db
+      let writer = try await RealApp(on: server, database).db
       try await writer.document("counters/n").setData(["n": 0])
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<clients {
           // What lost is tried again at once, however often it has lost.
           let clock = PatientClock(longWait: .max)
-          let db = try await EmulatedApp(database, clock: clock).db
+          let db = try await RealApp(on: server, database, clock: clock).db
           group.addTask {
             let options = TransactionOptions()
             options.maxAttempts = 10_000
@@ -229,9 +219,10 @@
     }
 
     @Test(
-      "A transaction that reads and does not write checks what it read, and its refusals are told")
-    func transactions() async throws {
-      let db = try await EmulatedApp(database).db
+      "A transaction that reads and does not write checks what it read, and its refusals are told",
+      arguments: RealServer.installed)
+    func transactions(_ server: RealServer) async throws {
+      let db = try await RealApp(on: server, database).db
       try await db.document("rooms/a").setData(["n": 1])
       let copied = try await db.runTransaction { transaction in
         let n = try await transaction.getDocument(db.document("rooms/a")).get("n") as? Int ?? 0
@@ -246,11 +237,13 @@
       try await db.terminate()
     }
 
-    @Test("Writes made offline are made after a restart, in their order")
-    func queue() async throws {
+    @Test(
+      "Writes made offline are made after a restart, in their order",
+      arguments: RealServer.installed)
+    func queue(_ server: RealServer) async throws {
       let scratch = try Scratch()
       let storage = StorageConfiguration.sqlite(at: scratch.store)
-      let first = try await EmulatedApp(database, storage: storage)
+      let first = try await RealApp(on: server, database, storage: storage)
       try await first.db.document("rooms/a").setData(["n": 0])
       try await first.db.disableNetwork()
       var receipts: [WriteReceipt] = []
@@ -260,9 +253,9 @@
       }
       for receipt in receipts { _ = try await receipt.durable }
       try await first.db.terminate()
-      let second = try await EmulatedApp(database, storage: storage)
+      let second = try await RealApp(on: server, database, storage: storage)
       try await second.db.waitForPendingWrites()
-      let other = try await EmulatedApp(database).db
+      let other = try await RealApp(on: server, database).db
       let a = try await other.document("rooms/a").getDocument(source: .server)
       #expect(a.get("n") as? Int == 50 && a.data()?.count == 8)
       #expect(try await other.collection("rooms").getDocuments(source: .server).count == 51)
@@ -270,9 +263,9 @@
       try await other.terminate()
     }
 
-    @Test("Aggregates are those of the server")
-    func aggregates() async throws {
-      let db = try await EmulatedApp(database).db
+    @Test("Aggregates are those of the server", arguments: RealServer.installed)
+    func aggregates(_ server: RealServer) async throws {
+      let db = try await RealApp(on: server, database).db
       let batch = db.batch()
       for n in 1...10 {
         batch.setData(["n": n, "d": 0.5], forDocument: db.document("rooms/r\(n)"))
@@ -298,9 +291,11 @@
       try await db.terminate()
     }
 
-    @Test("A group's query finds documents wherever they are, and a collection's only its own")
-    func groups() async throws {
-      let db = try await EmulatedApp(database).db
+    @Test(
+      "A group's query finds documents wherever they are, and a collection's only its own",
+      arguments: RealServer.installed)
+    func groups(_ server: RealServer) async throws {
+      let db = try await RealApp(on: server, database).db
       let batch = db.batch()
       for (n, path) in ["rooms/a", "houses/x/rooms/b", "houses/y/rooms/c", "houses/x/doors/d"]
         .enumerated()
@@ -318,10 +313,11 @@
       try await db.terminate()
     }
 
-    @Test("Large documents and ids of any script arrive as they are")
-    func content() async throws {
+    @Test(
+      "Large documents and ids of any script arrive as they are", arguments: RealServer.installed)
+    func content(_ server: RealServer) async throws {
       let (anna, ben) = (
-        try await EmulatedApp(database).db, try await EmulatedApp(database).db
+        try await RealApp(on: server, database).db, try await RealApp(on: server, database).db
       )
       let large = String(repeating: "0123456789", count: 100_000)
       try await anna.document("rooms/large").setData([
@@ -344,10 +340,10 @@
       try await ben.terminate()
     }
 
-    @Test("Values of all types come back as they were written")
-    func values() async throws {
+    @Test("Values of all types come back as they were written", arguments: RealServer.installed)
+    func values(_ server: RealServer) async throws {
       let (anna, ben) = (
-        try await EmulatedApp(database).db, try await EmulatedApp(database).db
+        try await RealApp(on: server, database).db, try await RealApp(on: server, database).db
       )
       let time = Timestamp(seconds: 1_700_000_000, nanoseconds: 123_456_000)
       let data: [String: Any] = [
@@ -377,13 +373,13 @@
       try await ben.terminate()
     }
 
-    @Test("The app's call leads to the emulator")
-    func useEmulator() async throws {
+    @Test("The app's call leads to the server", arguments: RealServer.installed)
+    func useEmulator(_ server: RealServer) async throws {
       var configuration = FirestoreConfiguration.grpc(
         projectID: database.project, storage: .memory())
       configuration.clock = PatientClock()
       let db = Firestore(configuration)
-      db.useEmulator(withHost: "localhost", port: try await Emulator.shared().port)
+      db.useEmulator(withHost: "localhost", port: try await server.port())
       try await db.document("rooms/a").setData(["n": 1])
       #expect(try await db.document("rooms/a").getDocument(source: .server).get("n") as? Int == 1)
       try await db.terminate()

@@ -1,0 +1,156 @@
+#if GRPC
+  import ConiferDocument
+  import ConiferDocumentServer
+  import ConiferProtobuf
+  import ConiferTree
+  import ConiferWire
+  import GRPCCore
+  import SwiftProtobuf
+
+  // One document, one collection, and the lists of collections.
+  extension FirestoreService {
+    func front(_ database: DatabaseID, _ token: String?) -> DatabaseFront {
+      DatabaseFront(server, database, token: token)
+    }
+
+    func get(
+      _ request: ProtoGetDocumentRequest, _ token: String?, _ answer: Answer<ProtoDocument>
+    ) async throws {
+      let (database, path) = try ResourceName.document(request.name)
+      let mask = request.hasMask ? try FieldMask(request.mask) : nil
+      let moment: ReadMoment =
+        switch request.consistencySelector {
+        case .transaction(let name): try ReadMoment(transaction: name)
+        case .readTime(let time): try ReadMoment(readTime: time)
+        case nil: .newest
+        }
+      let found = try await front(database, token).documents([path], moment)
+      guard let document = found.value.first, document.fields != nil else {
+        throw StatusError(.notFound, "Document \"\(request.name)\" not found.")
+      }
+      try await answer.write(ProtoDocument(document.showing(mask), in: database))
+    }
+
+    func list(
+      _ request: ProtoListDocumentsRequest, _ token: String?,
+      _ answer: Answer<ProtoListDocumentsResponse>
+    ) async throws {
+      let parent = try ResourceName(parent: request.parent)
+      let mask = request.hasMask ? try FieldMask(request.mask) : nil
+      let moment: ReadMoment =
+        switch request.consistencySelector {
+        case .transaction(let name): try ReadMoment(transaction: name)
+        case .readTime(let time): try ReadMoment(readTime: time)
+        case nil: .newest
+        }
+      let found = try await front(parent.database, token).page(
+        of: try Self.collection(request.collectionID, below: parent),
+        by: DocumentQuery.Order.read(request.orderBy), showsMissing: request.showMissing,
+        size: try Self.size(request.pageSize), from: try Self.start(request.pageToken), moment)
+      try await answer.write(
+        .with {
+          $0.documents = found.value.documents.map { document in
+            document.fields == nil
+              // One that is missing has a name alone.
+              ? .with { $0.name = "\(DocumentName(document.path, in: parent.database))" }
+              : ProtoDocument(document.showing(mask), in: parent.database)
+          }
+          $0.nextPageToken = found.value.next.map { Base64.encode($0) } ?? ""
+        })
+    }
+
+    func create(
+      _ request: ProtoCreateDocumentRequest, _ token: String?, _ answer: Answer<ProtoDocument>
+    ) async throws {
+      let parent = try ResourceName(parent: request.parent)
+      let mask = request.hasMask ? try FieldMask(request.mask) : nil
+      let collection = try Self.collection(request.collectionID, below: parent)
+      let id = request.documentID
+      guard let path = DocumentPath(in: collection, id: id.isEmpty ? DocumentPath.newID() : id)
+      else { throw StatusError(.invalidArgument, "documentId is an id without a slash.") }
+      guard request.document.name.isEmpty else {
+        throw StatusError(
+          .invalidArgument, "A document that is made has no name. Give its id as documentId.")
+      }
+      let fields = try Self.fields(of: request.document)
+      let document = try await front(parent.database, token).write(
+        Mutation(path, .set(fields, []), if: .exists(false)))
+      try await answer.write(ProtoDocument(document.showing(mask), in: parent.database))
+    }
+
+    func update(
+      _ request: ProtoUpdateDocumentRequest, _ token: String?, _ answer: Answer<ProtoDocument>
+    ) async throws {
+      let (database, path) = try ResourceName.document(request.document.name)
+      let mask = request.hasMask ? try FieldMask(request.mask) : nil
+      let fields = try Self.fields(of: request.document)
+      let change: Mutation.Change =
+        request.hasUpdateMask
+        ? .patch(fields, try FieldMask(request.updateMask), []) : .set(fields, [])
+      let document = try await front(database, token).write(
+        Mutation(path, change, if: try Precondition(request.currentDocument)))
+      try await answer.write(ProtoDocument(document.showing(mask), in: database))
+    }
+
+    func delete(
+      _ request: ProtoDeleteDocumentRequest, _ token: String?,
+      _ answer: Answer<Google_Protobuf_Empty>
+    ) async throws {
+      let (database, path) = try ResourceName.document(request.name)
+      _ = try await front(database, token).commit([
+        Mutation(path, .delete, if: try Precondition(request.currentDocument))
+      ])
+      try await answer.write(Google_Protobuf_Empty())
+    }
+
+    func listCollectionIDs(
+      _ request: ProtoListCollectionIdsRequest, _ token: String?,
+      _ answer: Answer<ProtoListCollectionIdsResponse>
+    ) async throws {
+      let parent = try ResourceName(parent: request.parent)
+      var moment = ReadMoment.newest
+      if case .readTime(let time) = request.consistencySelector {
+        moment = try ReadMoment(readTime: time)
+      }
+      let found = try await front(parent.database, token).collectionIDs(
+        below: parent.document, size: try Self.size(request.pageSize),
+        from: try Self.start(request.pageToken), moment)
+      try await answer.write(
+        .with {
+          $0.collectionIds = found.value.ids
+          $0.nextPageToken = found.value.next.map { Base64.encode($0) } ?? ""
+        })
+    }
+
+    // MARK: Parts
+
+    private static func fields(of document: ProtoDocument) throws(StatusError) -> MapValue {
+      try StatusError.refusing { () throws(ProtoError) in try MapValue(document.fields) }
+    }
+
+    private static func collection(
+      _ id: String, below parent: ResourceName
+    ) throws(StatusError) -> CollectionPath {
+      do throws(DocumentError) {
+        guard let document = parent.document else { return try CollectionPath(id) }
+        return try document.collection(id)
+      } catch { throw StatusError(.invalidArgument, error.message) }
+    }
+
+    /// How many a page has.
+    private static func size(_ asked: Int32) throws(StatusError) -> Int {
+      guard asked >= 0 else {
+        throw StatusError(.invalidArgument, "pageSize is a number from 0.")
+      }
+      return asked == 0 ? FrontLimits.page : min(Int(asked), FrontLimits.page)
+    }
+
+    /// Where a list goes on; nil for its beginning.
+    private static func start(_ token: String) throws(StatusError) -> [UInt8]? {
+      if token.isEmpty { return nil }
+      if let bytes = Base64.decode(token) { return bytes }
+      throw StatusError(
+        .invalidArgument, "The page token is damaged. Send the one of the last page.")
+    }
+  }
+#endif
