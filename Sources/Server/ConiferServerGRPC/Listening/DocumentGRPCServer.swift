@@ -103,10 +103,8 @@
 
     /// Listens until the surrounding service group shuts down gracefully, or the task is cancelled; then stops.
     public func run() async throws {
-      let started = state.withLock {
-        if case .listening(let listeners) = $0 { listeners } else { nil }
-      }
-      if started == nil { try await start() }
+      let isListening = state.withLock { if case .listening = $0 { true } else { false } }
+      if !isListening { try await start() }
       let listeners = state.withLock { state -> [Listener] in
         if case .listening(let listeners) = state { listeners } else { [] }
       }
