@@ -344,6 +344,7 @@
           ("projects/a b/databases/d/documents", "name"),
           ("projects/p/databases/d/documents/rooms", "rooms"),
           ("projects/p/databases/d/documents/", "path"),
+          ("projects/p/databases/d/documents/a/b/", "slash"),
         ] {
           let refusal = try await served.refusal(
             "RunQuery",
@@ -362,6 +363,36 @@
             $0.writes = [.with { $0.delete = "projects/other/databases/d/documents/a/b" }]
           })
         #expect(other?.code == .invalidArgument)
+        let slash = try await served.refusal(
+          "Commit",
+          ProtoCommitRequest.with {
+            $0.database = served.name
+            $0.writes = [.with { $0.delete = "\(served.root)/a/b/" }]
+          })
+        #expect(slash?.code == .invalidArgument)
+        for id in ["", "a/b/c"] {
+          for isGroup in [false, true] {
+            let refusal = try await served.refusal(
+              "RunQuery",
+              ProtoRunQueryRequest.with {
+                $0.parent = served.root
+                $0.structuredQuery.from = [
+                  .with {
+                    $0.collectionID = id
+                    $0.allDescendants = isGroup
+                  }
+                ]
+              })
+            #expect(refusal?.code == .invalidArgument, "\(id) \(isGroup)")
+          }
+        }
+        let deep = try await served.refusal(
+          "CreateDocument",
+          ProtoCreateDocumentRequest.with {
+            $0.parent = served.root
+            $0.collectionID = "a/b/c"
+          })
+        #expect(deep?.code == .invalidArgument)
         let nothing = try await served.refusal(
           "Commit",
           ProtoCommitRequest.with {

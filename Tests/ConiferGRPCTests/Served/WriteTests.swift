@@ -120,6 +120,24 @@
       }
     }
 
+    @Test("What cannot be read is refused after the batches before it, which are answered")
+    func unreadable() async throws {
+      try await served { served in
+        let talk = Talk(served.port, "Write")
+        talk.send(.with { $0.database = served.name })
+        let token = try await talk.next().streamToken
+        for _ in 0..<6 { talk.send(increment(served, token: token)) }
+        talk.send(
+          .with {
+            $0.streamToken = token
+            $0.writes = [ProtoWrite()]
+          })
+        for _ in 0..<6 { #expect(try await talk.next().writeResults.count == 1) }
+        #expect(await talk.end()?.code == .invalidArgument)
+        #expect(try await count(served) == 6)
+      }
+    }
+
     @Test("Large batches are made, and one beyond the limit is refused")
     func large() async throws {
       try await served { served in

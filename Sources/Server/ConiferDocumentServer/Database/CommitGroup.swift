@@ -75,8 +75,13 @@ struct CommitGroup: Sendable {
       throw StatusError(
         .invalidArgument, "The token of the writes is not this stream's. Send the newest one.")
     }
-    writes.acknowledge(name, through: token.answered)
     let last = writes.streams[name]?.last ?? 0
+    guard token.answered <= last else {
+      throw StatusError(
+        .invalidArgument,
+        "The token of the writes is of an answer that was not given. Send the newest one.")
+    }
+    writes.acknowledge(name, through: token.answered)
     guard last - max(token.answered, start) < DeduplicationLog.mostUnanswered else {
       throw StatusError(
         .resourceExhausted,

@@ -183,7 +183,10 @@ extension DatabaseHost {
           .invalidArgument, "The token of the greeting is none of this server's. Greet without one."
         )
       }
-      if let stream = contents?.writes.streams[token.stream], stream.user == user {
+      // A store that lost its last moment may have fewer answers than the client: the stream begins anew then.
+      if let stream = contents?.writes.streams[token.stream], stream.user == user,
+        token.answered <= stream.last
+      {
         endOthers(of: token.stream)
         contents?.writes.acknowledge(token.stream, through: token.answered)
         let known = stream.batches.filter { $0.number > token.answered }

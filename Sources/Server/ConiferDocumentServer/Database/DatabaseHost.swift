@@ -119,6 +119,7 @@ actor DatabaseHost {
     case .watch(let id, let event): handle(id, event)
     case .openWrites(let id, let token, let deliver): await openWrites(id, token, deliver)
     case .writes(let id, .greet(let token)): await greet(id, token)
+    case .writes(let id, .refuse(let error)): end(writing: id, error)
     case .writes(let id, .close): end(writing: id, nil)
     case .writes(_, .send), .commit: break
     case .flooded(let id):

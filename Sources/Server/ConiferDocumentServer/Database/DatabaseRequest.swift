@@ -33,6 +33,8 @@ enum DatabaseRequest: Sendable {
   enum Writes: Sendable {
     case greet(token: [UInt8])
     case send([Mutation], token: [UInt8])
+    /// The client sent something that is no batch, for a reason: the stream ends with it.
+    case refuse(StatusError)
     case close
   }
 

@@ -68,9 +68,10 @@ package final class FrontStream<Said: Sendable>: Sendable {
   }
 
   /// The client asks for nothing more: it ends once all is done that was asked for.
-  package func finish() {
-    let isIdle = state.withLock { if case .idle = $0 { true } else { false } }
-    if isIdle { end(nil) } else { ask(kind.close) }
+  package func finish() { if isOpen { ask(kind.close) } else { end(nil) } }
+
+  private var isOpen: Bool {
+    state.withLock { if case .open = $0 { true } else { false } }
   }
 
   /// Ends it now, for a reason that is said last; nothing happens when it has ended.
@@ -84,7 +85,8 @@ package final class FrontStream<Said: Sendable>: Sendable {
     telling.finish()
     guard let (host, id) = opened else { return }
     host.post(kind.close(id))
-    server.endUse(of: host.database)
+    // What the stream asked for before may still wait there: the database stays in memory until that is done.
+    host.post(.settle { [server] in server.endUse(of: host.database) })
   }
 }
 
@@ -139,5 +141,10 @@ extension FrontStream<WriteStreamEvent> {
   /// Sends writes that are made whole or not at all.
   package func send(_ writes: [Mutation], token: [UInt8]) {
     ask { .writes($0, .send(writes, token: token)) }
+  }
+
+  /// Ends the stream once all is answered that was sent before, for a reason.
+  package func refuse(_ error: StatusError) {
+    if isOpen { ask { .writes($0, .refuse(error)) } } else { end(error) }
   }
 }

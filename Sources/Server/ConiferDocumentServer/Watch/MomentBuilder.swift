@@ -46,11 +46,8 @@ struct MomentBuilder {
 
   private mutating func take(_ input: ListeningStream.Input) throws(StatusError) {
     switch input {
-    case .refuse(let id, let error): said.append(.targets(.rejected(error), [id]))
-    case .remove(let id):
-      stream.end(id)
-      starts[id] = nil
-      said.append(.targets(.removed, [id]))
+    case .refuse(let id, let error): remove(id, .rejected(error))
+    case .remove(let id): remove(id, .removed)
     case .add(let watch):
       guard stream.targets[watch.id] == nil else {
         throw StatusError(
@@ -60,6 +57,13 @@ struct MomentBuilder {
         said.append(.targets(.rejected(error), [watch.id]))
       }
     }
+  }
+
+  /// Ends a target; what is said to be removed is listened to no longer.
+  private mutating func remove(_ id: TargetID, _ event: WatchChange.Event) {
+    stream.end(id)
+    starts[id] = nil
+    said.append(.targets(event, [id]))
   }
 
   private mutating func add(_ watch: WatchTarget) throws(StatusError) {

@@ -131,6 +131,9 @@
     private static func collection(
       _ id: String, below parent: ResourceName
     ) throws(StatusError) -> CollectionPath {
+      guard !id.utf8.contains(UInt8(ascii: "/")) else {
+        throw StatusError(.invalidArgument, "collectionId is one name without slashes.")
+      }
       do throws(DocumentError) {
         guard let document = parent.document else { return try CollectionPath(id) }
         return try document.collection(id)

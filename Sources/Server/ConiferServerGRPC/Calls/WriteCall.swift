@@ -95,7 +95,10 @@
           writes.send(batch, token: [UInt8](request.streamToken))
         }
         writes.finish()
-      } catch { writes.end(StatusError(reading: error)) }
+      } catch {
+        // Batches before it may still wait, and clients know answers by their order.
+        writes.refuse(StatusError(reading: error))
+      }
     }
   }
 #endif

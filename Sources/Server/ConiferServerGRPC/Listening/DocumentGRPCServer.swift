@@ -20,6 +20,7 @@
 
     private enum State {
       case idle
+      case starting
       case listening([Listener])
       case stopped
     }
@@ -62,9 +63,22 @@
     /// - Throws: `DocumentGRPCError` when it cannot listen at the address, or the server already ran.
     @discardableResult
     public func start() async throws(DocumentGRPCError) -> Int {
-      guard case .idle = state.withLock({ $0 }) else {
+      let begins = state.withLock { state in
+        guard case .idle = state else { return false }
+        state = .starting
+        return true
+      }
+      guard begins else {
         throw DocumentGRPCError("The server is running or already ran. Make a new one.")
       }
+      do throws(DocumentGRPCError) { return try await listen() } catch {
+        state.withLock { if case .starting = $0 { $0 = .idle } }
+        throw error
+      }
+    }
+
+    /// Listens at the address of the configuration.
+    private func listen() async throws(DocumentGRPCError) -> Int {
       let host = configuration.host
       var listeners = [
         try await listen(host == "localhost" ? "127.0.0.1" : host, configuration.port)
@@ -75,13 +89,22 @@
           configuration.logger.debug("Not listening at the other loopback: \(error)")
         }
       }
-      state.withLock { [listeners] in $0 = .listening(listeners) }
+      let isStopped = state.withLock { [listeners] state in
+        guard case .starting = state else { return true }
+        state = .listening(listeners)
+        return false
+      }
+      if isStopped {
+        for listener in listeners { listener.serving.cancel() }
+        throw DocumentGRPCError("The server was stopped before it listened. Make a new one.")
+      }
       return listeners.first?.port ?? configuration.port
     }
 
     /// Listens until the surrounding service group shuts down gracefully, or the task is cancelled; then stops.
     public func run() async throws {
-      if case .idle = state.withLock({ $0 }) { try await start() }
+      let isListening = state.withLock { if case .listening = $0 { true } else { false } }
+      if !isListening { try await start() }
       let listeners = state.withLock { state -> [Listener] in
         if case .listening(let listeners) = state { listeners } else { [] }
       }
@@ -189,7 +212,12 @@
       }
       guard isTaken else { return channel.close() }
       channel.closeFuture.whenComplete { [self] _ in connections.withLock { $0 -= 1 } }
-      return channel.eventLoop.makeSucceededVoidFuture()
+      // The transport asks for a sign of life and says goodbye, but waits for the other side to close.
+      let silence = configuration.timeouts.keepAlive + configuration.timeouts.keepAliveTimeout
+      return channel.eventLoop.submit {
+        try channel.pipeline.syncOperations.addHandlers(
+          [IdleStateHandler(readTimeout: TimeAmount(silence)), SilenceHandler()], position: .first)
+      }
     }
   }
 

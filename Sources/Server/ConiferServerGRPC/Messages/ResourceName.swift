@@ -52,6 +52,10 @@
         document = nil
         return
       }
+      guard parts[5].utf8.first != UInt8(ascii: "/"), parts[5].utf8.last != UInt8(ascii: "/") else {
+        throw StatusError(
+          .invalidArgument, "\"\(text.prefix(200))\" has an empty id: remove the slash.")
+      }
       do throws(DocumentError) { document = try DocumentPath(parts[5]) } catch {
         throw StatusError(.invalidArgument, error.message)
       }

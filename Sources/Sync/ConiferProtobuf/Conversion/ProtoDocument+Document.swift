@@ -30,6 +30,10 @@
     ///
     /// - Throws: when the name is none, or of another database.
     package init(name: String, in database: DatabaseID) throws(ProtoError) {
+      guard name.utf8.last != UInt8(ascii: "/") else {
+        throw ProtoError(
+          "The name \(name.prefix(200)) has an empty id: remove the slash at its end.")
+      }
       let name = try checked { () throws(DocumentError) in try DocumentName(name) }
       guard name.database == database else {
         throw ProtoError("The document \(name) is not of the database \(database).")

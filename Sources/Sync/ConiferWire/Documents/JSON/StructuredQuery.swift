@@ -58,6 +58,10 @@ package struct StructuredQuery: Sendable {
       throw DocumentError(
         .invalidQuery, "A query is from one collection, not \(collections.count).")
     }
+    guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")) else {
+      throw DocumentError(
+        .invalidQuery, "'\(id)' is no id of a collection: give one name without slashes.")
+    }
     var query: DocumentQuery
     if isGroup {
       guard document == nil else {
