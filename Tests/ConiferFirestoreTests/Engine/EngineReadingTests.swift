@@ -171,6 +171,25 @@ import Testing
     await world.end()
   }
 
+  @Test(arguments: EngineStore.durable)
+  func `is made smaller from the first moment on, and not once it is closed`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    try await world.engine.collectGarbage(downTo: 0)
+    let other = FirestoreEngine(world.configuration)
+    let busy = await #expect(throws: FirestoreError.self) {
+      try await other.collectGarbage(downTo: 0)
+    }
+    #expect(busy?.code != .unimplemented)
+    await withCheckedContinuation { ended in other.terminate { _ in ended.resume() } }
+    await world.end()
+    let closed = await #expect(throws: FirestoreError.self) {
+      try await world.engine.collectGarbage(downTo: 0)
+    }
+    #expect(closed?.code != .unimplemented)
+  }
+
   @Test(arguments: EngineStore.allCases)
   func `forgets at once what nothing needs, where that is wanted`(
     store: EngineStore
