@@ -55,6 +55,8 @@ package final class Outbox {
 
   /// The most groups that share a commit.
   private static let largestCommit = 256
+  /// How many calls of the app are worth another one of its queue.
+  private static let manyCalls = 32
   /// The name of an entry without meaning in a tree's metadata, which is changed to see whether the storage works.
   private static let trialName = "conifer.trial"
 
@@ -84,6 +86,10 @@ package final class Outbox {
 
   /// Has the app called behind all that waits for a commit.
   package func addCall(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
+
+  /// Hands the calls of the app to its queue while a step goes on, once there are many: the app is called beside the engine
+  /// then. What they tell must be stored.
+  package func callAppEarly() { if calls.count >= Self.manyCalls { callApp() } }
 
   /// Hands the calls of the app to its queue, in order.
   package func callApp() {

@@ -24,8 +24,8 @@ final class EventStore {
   ///
   /// - Returns: the documents that it names, as they are shown now.
   func take(_ event: RemoteEvent) throws(StoreError) -> [Document] {
-    let changes = targets.edits(for: event)
     let paths = event.documents.keys.sorted()
+    let changes = targets.edits(for: event, paths)
     let news = try news(of: event, paths)
     let documents = news.puts + changes.documents
     var edits = changes.edits
