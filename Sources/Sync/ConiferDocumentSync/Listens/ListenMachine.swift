@@ -75,7 +75,9 @@ package struct ListenMachine: Sendable {
       if let found = limbo.matched(target) { return found }
       let own = viewsByTarget[target] ?? []
       // Most targets have one query, and this is asked for each document that the server tells.
-      if own.count == 1 { return listened[own[0]]?.view.matchedPaths ?? [] }
+      if own.count == 1 {
+        return listened.index(forKey: own[0]).map { listened.values[$0].view.matchedPaths } ?? []
+      }
       let keys = own.compactMap { listened[$0]?.view.matchedPaths }
       return keys.dropFirst().reduce(keys.first ?? []) { $0.union($1) }
     }
