@@ -44,6 +44,33 @@ import Testing
     #expect(listens.changed([F.document("a", 3)]).isEmpty && !listens.needs(F.path("c/a")))
   }
 
+  @Test func `hold once what several of them show, and show what the store has`() throws {
+    var listens = ListenMachine(F.database)
+    /// Begins to listen, and gives what is shown: the documents, and where in memory their fields are.
+    func shown(
+      _ id: ListenerID, _ query: DocumentQuery, _ documents: [Document]
+    ) throws -> (documents: [Document], places: [UnsafePointer<MapValue.Field>?]) {
+      let actions = listens.listen(
+        id, query, ListenOptions(source: .cache), stored: StoredQuery(documents: documents))
+      guard case .tell(_, let snapshot, _)? = actions.first else { return ([], []) }
+      let places = snapshot.documents.map { document in
+        document.fields?.fields.withUnsafeBufferPointer { $0.baseAddress } ?? nil
+      }
+      return (Array(snapshot.documents), places)
+    }
+    let first = try shown(1, Self.query("c"), [F.document("a", 1), F.document("b", 2)])
+    let others = [
+      F.document("a", 1), F.document("b", 2, version: 2), F.document("c", 3),
+    ]
+    let second = try shown(2, F.query(first: 9), others)
+    #expect(second.documents == others)
+    #expect(second.places[0] == first.places[0])
+    #expect(second.places[1] != first.places[1])
+    // What a view of elsewhere shows is not looked at.
+    let third = try shown(3, DocumentQuery(.group("c"), in: F.database), others)
+    #expect(third.documents == others)
+  }
+
   @Test func `ask once more of a document in limbo when its refusal could not be stored`() throws {
     var listens = ListenMachine(F.database)
     let query = try Self.query("c")

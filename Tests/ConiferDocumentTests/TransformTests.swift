@@ -59,6 +59,28 @@ import Testing
     #expect(Self.applied(.arrayRemove(elements), to: value) == rest)
   }
 
+  /// Few values are compared with each, many are looked up.
+  @Test(arguments: arrays)
+  func `many elements are added and removed as few are`(
+    value: DocumentValue?, elements: [DocumentValue], union: DocumentValue, rest: DocumentValue
+  ) {
+    let more = (0..<20).map { DocumentValue.string("another \($0)") }
+    let all = union.elements + more
+    #expect(Self.applied(.arrayUnion(elements + more), to: value) == .array(all))
+    #expect(Self.applied(.arrayRemove(more + elements), to: value) == rest)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `the cost of adding and removing many elements grows with their number alone`() {
+    let count: Int64 = 50_000
+    let array = DocumentValue.array((0..<count).map { .integer($0) })
+    let others = (0..<count).map { DocumentValue.integer($0 + count / 2) }
+    let union = Self.applied(.arrayUnion(others), to: array)
+    #expect(union == .array((0..<count * 3 / 2).map { .integer($0) }))
+    let rest = Self.applied(.arrayRemove(others), to: array)
+    #expect(rest == .array((0..<count / 2).map { .integer($0) }))
+  }
+
   @Test func `a pending server timestamp keeps the last real value`() {
     let first = FieldTransform.Operation.serverTimestamp.applied(to: 5, written: Writes.time(1))
     #expect(first == .serverTimestamp(written: Writes.time(1), previous: 5))
@@ -88,5 +110,11 @@ import Testing
         on: nil, result: .timestamp(Writes.time(3))) == .timestamp(Writes.time(3)))
     #expect(FieldTransform.Operation.arrayUnion([2]).acknowledged(on: [1], result: nil) == [1, 2])
     #expect(FieldTransform.Operation.arrayRemove([1]).acknowledged(on: [1], result: nil) == [])
+  }
+}
+
+extension DocumentValue {
+  fileprivate var elements: [DocumentValue] {
+    if case .array(let elements) = self { elements } else { [] }
   }
 }

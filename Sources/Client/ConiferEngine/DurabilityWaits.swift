@@ -26,13 +26,16 @@ package final class DurabilityWaits {
     begin(backend)
   }
 
-  /// Has a receipt told when the commit that queued its write is as durable as is wanted.
+  /// Has a receipt told when a commit, such as that which queued its write, is as durable as is wanted.
+  ///
+  /// - Parameter commit: nil when nothing was committed yet.
   package func tell(
-    _ receipt: WriteReceipt, whenDurable commit: CommitID, as wanted: Durability,
+    _ receipt: WriteReceipt, whenDurable commit: CommitID?, as wanted: Durability,
     in storage: EngineStorage
   ) {
-    guard wanted == .power else {
-      return receipt.setDurable(.success(min(.process, storage.strongest)))
+    guard storage.backend != nil else { return receipt.setDurable(.failure(storage.error)) }
+    guard wanted == .power, let commit else {
+      return receipt.setDurable(.success(min(max(.process, wanted), storage.strongest)))
     }
     tell(whenDurable: commit, in: storage) { receipt.setDurable($0) }
   }

@@ -33,7 +33,19 @@ package final class Outbox {
     }
   }
 
+  /// A commit that was reported as failed, when nobody could read yet whether it was made.
+  private struct Doubt {
+    let groups: [EditGroup]
+    let attempt: CommitAttempt
+    let error: StoreError
+  }
+
   private var groups: [EditGroup] = []
+  private var doubts: [Doubt] = []
+  /// The newest write of each lane that writes were queued in.
+  private var newest: [Lane: WriteID?] = [:]
+  /// The last commit; nil before the first one.
+  package private(set) var last: CommitID?
   private var calls: [@Sendable () -> Void] = []
   private let storage: EngineStorage
   private let callbackQueue: CallbackQueue
@@ -43,6 +55,10 @@ package final class Outbox {
 
   /// The most groups that share a commit.
   private static let largestCommit = 256
+  /// How many calls of the app are worth another one of its queue.
+  private static let manyCalls = 32
+  /// The name of an entry without meaning in a tree's metadata, which is changed to see whether the storage works.
+  private static let trialName = "conifer.trial"
 
   package init(_ storage: EngineStorage, _ callbackQueue: CallbackQueue) {
     self.storage = storage
@@ -71,6 +87,10 @@ package final class Outbox {
   /// Has the app called behind all that waits for a commit.
   package func addCall(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
 
+  /// Hands the calls of the app to its queue while a step goes on, once there are many: the app is called beside the engine
+  /// then. What they tell must be stored.
+  package func callAppEarly() { if calls.count >= Self.manyCalls { callApp() } }
+
   /// Hands the calls of the app to its queue, in order.
   package func callApp() {
     guard !calls.isEmpty else { return }
@@ -78,7 +98,7 @@ package final class Outbox {
     calls = []
   }
 
-  /// Commits what waits: together, or each group alone when that fails.
+  /// Commits what waits: together, or each group alone when that fails and the commit was not made.
   ///
   /// - Parameters:
   ///   - prepare: called before each attempt; it may commit edits of its own.
@@ -98,34 +118,136 @@ package final class Outbox {
       throw StoreError(.closed, "The database has no open storage. Open the database again.")
     }
     guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
-    return try backend.commitAndWait(edits, min(.process, storage.strongest))
+    let receipt = try backend.commitAndWait(edits, min(.process, storage.strongest))
+    last = receipt.commit
+    return receipt
   }
 
   private func commit(
     _ groups: [EditGroup], _ prepare: () -> Void, _ willStore: ([StorageEdit]) -> Void
   ) {
     prepare()
+    let edits = groups.flatMap(\.edits)
+    willStore(edits)
+    let attempt: CommitAttempt
+    let failure: StoreError
     do throws(StoreError) {
-      let edits = groups.flatMap(\.edits)
-      willStore(edits)
-      let receipt = try commitNow(edits)
-      var (writes, queries) = (receipt.writes[...], receipt.queries[...])
-      for group in groups {
-        let count = group.numbers
-        group.then(
-          .success(
-            Numbers(
-              commit: receipt.commit, writes: writes.prefix(count.writes),
-              queries: queries.prefix(count.queries))))
-        writes = writes.dropFirst(count.writes)
-        queries = queries.dropFirst(count.queries)
-      }
+      attempt = try begin(edits)
+      do throws(StoreError) {
+        let receipt = try commitNow(edits)
+        return finish(groups, receipt.commit, receipt.writes, receipt.queries)
+      } catch { failure = error }
     } catch {
-      guard groups.count > 1 else {
-        for group in groups { group.then(.failure(error)) }
-        return
-      }
-      for group in groups { commit([group], prepare, willStore) }
+      return commitEach(groups, prepare, willStore, after: error)
     }
+    let doubt = Doubt(groups: groups, attempt: attempt, error: failure)
+    do throws(StoreError) {
+      guard try !settle(doubt) else { return }
+    } catch {
+      if attempt.isAsked { return doubts.append(doubt) }
+    }
+    commitEach(groups, prepare, willStore, after: failure)
+  }
+
+  /// Commits each group alone; one that was alone already has failed.
+  private func commitEach(
+    _ groups: [EditGroup], _ prepare: () -> Void, _ willStore: ([StorageEdit]) -> Void,
+    after error: StoreError
+  ) {
+    guard groups.count > 1 else {
+      for group in groups { group.then(.failure(error)) }
+      return
+    }
+    for group in groups { commit([group], prepare, willStore) }
+  }
+
+  /// A commit was made: tells who asked for it.
+  private func finish(
+    _ groups: [EditGroup], _ commit: CommitID, _ writes: [WriteID], _ queries: [QueryID]
+  ) {
+    var (writes, queries) = (writes[...], queries[...])
+    var left = writes
+    for case .enqueue(let lane, _) in groups.lazy.flatMap(\.edits) {
+      if let id = left.popFirst() { newest[lane] = id }
+    }
+    for group in groups {
+      let count = group.numbers
+      group.then(
+        .success(
+          Numbers(
+            commit: commit, writes: writes.prefix(count.writes),
+            queries: queries.prefix(count.queries))))
+      writes = writes.dropFirst(count.writes)
+      queries = queries.dropFirst(count.queries)
+    }
+  }
+}
+
+// MARK: Commits that are reported as failed
+
+extension Outbox {
+  /// Whether it is not known of some commit whether it was made.
+  package var isInDoubt: Bool { !doubts.isEmpty }
+
+  /// Finds out what the store has of commits that were reported as failed, and tells who asked for them.
+  ///
+  /// - Throws: when that cannot be read, or nothing can be stored; it may be called again.
+  package func settleDoubts() throws(StoreError) {
+    while let doubt = doubts.first {
+      let isMade = try settle(doubt)
+      doubts.removeFirst()
+      if !isMade { for group in doubt.groups { group.then(.failure(doubt.error)) } }
+    }
+  }
+
+  /// The storage is closed: who asked for commits in doubt is told so.
+  package func closeDoubts() {
+    let error = StoreError(
+      .closed, "The database was closed before it was known whether this was stored.")
+    for group in doubts.flatMap(\.groups) { group.then(.failure(error)) }
+    doubts = []
+  }
+
+  /// Remembers what is needed to recognize a commit later.
+  ///
+  /// - Throws: what keeps the edits from being committed.
+  private func begin(_ edits: [StorageEdit]) throws(StoreError) -> CommitAttempt {
+    var before: [Lane: WriteID?] = [:]
+    for case .enqueue(let lane, _) in edits where before[lane] == nil {
+      // What the store has of earlier ones comes first, or theirs would be taken for these.
+      try settleDoubts()
+      if newest[lane] == nil {
+        newest[lane] = .some(try read { (view) throws(StoreError) in try view.totals(lane).newest })
+      }
+      before[lane] = newest[lane]
+    }
+    return CommitAttempt(edits: edits, newest: before)
+  }
+
+  /// Tells who asked for a commit, if the store has it.
+  ///
+  /// - Returns: whether it has.
+  /// - Throws: when that cannot be read, or nothing can be stored.
+  private func settle(_ doubt: Doubt) throws(StoreError) -> Bool {
+    // What a store refuses as invalid it has not begun to make.
+    guard doubt.attempt.isRecognizable, doubt.error.code != .invalid else { return false }
+    let tree = storage.tree
+    let (finding, trial) = try read { (view) throws(StoreError) in
+      (try doubt.attempt.look(in: view), try view.metadata(tree, Self.trialName))
+    }
+    guard case .made(let writes, let queries) = finding else { return false }
+    // What is durable with this commit has it, too.
+    let edit = StorageEdit.setMetadata(tree, Self.trialName, trial == nil ? [1] : nil)
+    finish(doubt.groups, try commitNow([edit]).commit, writes, queries)
+    return true
+  }
+
+  private func read<R>(
+    _ body: (any StorageView) throws(StoreError) -> R
+  ) throws(StoreError) -> R {
+    guard let backend = storage.backend else {
+      throw StoreError(.closed, "The database has no open storage. Open the database again.")
+    }
+    return try backend.read(body)
   }
 }

@@ -93,11 +93,11 @@ extension WriteReceipt {
     return receipt
   }
 
-  /// The receipt of a write that changes nothing, and so is done.
-  package static func nothing(_ durability: Durability) -> WriteReceipt {
+  /// The receipt of a write that changes nothing, and so is done: it is as durable as the writes before it, which the
+  /// engine tells.
+  package static func nothing() -> WriteReceipt {
     let receipt = WriteReceipt()
     receipt.queued.resolve(.success(nil))
-    receipt.hardened.resolve(.success(durability))
     receipt.end(.acknowledged)
     return receipt
   }

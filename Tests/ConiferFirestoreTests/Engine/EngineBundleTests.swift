@@ -147,7 +147,7 @@ import Testing
     @Sendable func evict(_ left: Int) {
       engine.run { loop in
         let evicted = DispatchSemaphore(value: 0)
-        let evicting = loop.store.evicting
+        let evicting = try? loop.store.evicting()
         Task.detached {
           _ = try? await evicting?.evict(to: 0, dryRun: false)
           evicted.signal()

@@ -172,6 +172,54 @@ import Testing
   }
 
   @Test(arguments: EngineStore.allCases)
+  func `never goes back, of the first documents of a collection or of more`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    await world.listen(1, try world.query("rooms"))
+    func tell(_ names: ClosedRange<Character>, _ n: Int64, version: Int64, at micros: Int64) throws
+    {
+      world.server.say(.targets(.added, [2]))
+      for name in "abcdefghijklmnop" where names.contains(name) {
+        try world.server.tell("rooms/\(name)", n, to: [2], version: version)
+      }
+      world.server.say(.targets(.current, [2], resumeToken: [1]))
+      world.server.say(.targets(.noChange, []), at: micros)
+    }
+    try tell("a"..."j", 1, version: 2000, at: 2000)
+    await world.settle()
+    // Of an earlier state, but for the newer ones behind it.
+    try tell("a"..."p", 2, version: 1000, at: 3000)
+    await world.settle()
+    world.engine.get(try world.query("rooms"), .cache) { [told = world.told] in
+      told.add(EngineWorld.text($0))
+    }
+    await world.settle()
+    let shown = "abcdefghij".map { "\($0)1" } + "klmnop".map { "\($0)2" }
+    #expect(world.told.take().last == shown.joined(separator: " ") + " cached")
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `is made smaller from the first moment on, and not once it is closed`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    try await world.engine.collectGarbage(downTo: 0)
+    let other = FirestoreEngine(world.configuration)
+    let busy = await #expect(throws: FirestoreError.self) {
+      try await other.collectGarbage(downTo: 0)
+    }
+    #expect(busy?.code != .unimplemented)
+    await withCheckedContinuation { ended in other.terminate { _ in ended.resume() } }
+    await world.end()
+    let closed = await #expect(throws: FirestoreError.self) {
+      try await world.engine.collectGarbage(downTo: 0)
+    }
+    #expect(closed?.code != .unimplemented)
+  }
+
+  @Test(arguments: EngineStore.allCases)
   func `forgets at once what nothing needs, where that is wanted`(
     store: EngineStore
   ) async throws {

@@ -2,6 +2,7 @@ import ConiferDocument
 import ConiferDocumentSync
 import ConiferEngine
 import ConiferFirestore
+import ConiferKeyValue
 import ConiferWire
 import TestSupport
 import Testing
@@ -132,6 +133,24 @@ import Testing
     try await world.engine.discard(id)
     #expect(try await world.engine.outcome(of: id) == .discarded)
     await world.end()
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `tells of a batch of nothing how durable the writes before it are`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    let write = try world.set("rooms/a", 1)
+    let nothing = world.engine.write([], nil)
+    #expect(try await nothing.id == nil)
+    #expect(try await nothing.outcome == .acknowledged)
+    let level = try await write.durable
+    #expect(level == (store == .memory ? .relaxed : .power))
+    #expect(try await nothing.durable == level)
+    await world.end()
+    let late = world.engine.write([], nil)
+    let error = await #expect(throws: DatabaseError.self) { try await late.durable }
+    #expect(error?.code == .closed)
   }
 
   @Test(arguments: EngineStore.allCases)

@@ -1,7 +1,10 @@
+import ConiferKeyValue
 import ConiferServer
+import ConiferStorage
 import ConiferTree
 import ConiferWire
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Conifer
@@ -49,6 +52,28 @@ import Testing
     await device.idle()
     #expect(device.lines.take() == ["told done"])
     #expect(try await device.queued().isEmpty)
+  }
+
+  @Test(arguments: Store.allCases)
+  func `An update of nothing is as durable as the writes before it`(_ store: Store) async throws {
+    let script = ScriptedBackend.Script()
+    let world = try World()
+    let device = world.device(store, isOnline: false) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    let strongest = try #require(await device.engine.backend?.traits.store.strongest)
+    #expect(try await device.update("a", []).durable == strongest)
+    script.holdHardening()
+    let first = device.set("a", "1")
+    let told = Gathered<String>()
+    let waiting = [("write", first), ("nothing", device.update("a", []))].map { name, receipt in
+      Task { told.add("\(name) \(try await receipt.durable)") }
+    }
+    for _ in 0..<3 { _ = try await device.engine.writeTotals() }
+    if strongest == .power { #expect(told.all.isEmpty) }
+    script.releaseHardening()
+    for task in waiting { try await task.value }
+    #expect(Set(told.all) == ["write \(strongest)", "nothing \(strongest)"])
   }
 
   private func followers(of device: Device) async -> Int {

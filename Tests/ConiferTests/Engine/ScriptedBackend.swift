@@ -17,9 +17,17 @@ final class ScriptedBackend: StorageBackend {
       var largestWindow = 0
       /// The edits of each commit, in words.
       var commits: [[String]] = []
+      /// How many commits failed.
+      var failures = 0
       var failure: StoreError?
       /// The edit, by its name, without which commits do not fail; nil for any.
       var failing: String?
+      /// Whether commits that fail are made all the same.
+      var makesFailing = false
+      /// Whether nothing can be read from the first commit on that fails.
+      var endsReads = false
+      /// Why nothing can be read.
+      var readFailure: StoreError?
       /// Why pins cannot be read.
       var pinFailure: StoreError?
       /// Why nothing can be made durable.
@@ -39,6 +47,24 @@ final class ScriptedBackend: StorageBackend {
     /// - Parameter edit: the name of an edit; only commits that hold it fail.
     func fail(_ error: StoreError?, at edit: String? = nil) {
       state.withLock { ($0.failure, $0.failing) = (error, edit) }
+    }
+    /// Has all commits fail, of which nobody knows whether they are made.
+    ///
+    /// - Parameters:
+    ///   - isMade: whether they are.
+    ///   - isBlind: whether nothing can be read behind the first of them, until `heal`.
+    func doubt(isMade: Bool, isBlind: Bool) {
+      state.withLock {
+        $0.failure = StoreError(.io, "The disk fails, as the test asked for.")
+        ($0.failing, $0.makesFailing, $0.endsReads) = (nil, isMade, isBlind)
+      }
+    }
+    /// Nothing fails any more.
+    func heal() {
+      state.withLock { state in
+        (state.failure, state.failing, state.readFailure) = (nil, nil, nil)
+        (state.makesFailing, state.endsReads) = (false, false)
+      }
     }
     func reset() { state.withLock { $0 = State() } }
     /// Has nothing become durable from now on, without an answer.
@@ -94,7 +120,15 @@ final class ScriptedBackend: StorageBackend {
   ) async throws(StoreError) -> CommitReceipt {
     let words = edits.map { String("\($0)".prefix { $0 != "(" }) }
     let (failure, failing) = (script.counts.failure, script.counts.failing)
-    if let failure, failing.map({ words.contains($0) }) ?? true { throw failure }
+    if let failure, failing.map({ words.contains($0) }) ?? true {
+      let isMade = script.change { state in
+        state.failures += 1
+        if state.endsReads { state.readFailure = failure }
+        return state.makesFailing
+      }
+      if isMade { _ = try await inner.commit(edits, durability) }
+      throw failure
+    }
     script.change { $0.commits.append(words) }
     return try await inner.commit(edits, durability)
   }
@@ -106,6 +140,7 @@ final class ScriptedBackend: StorageBackend {
 
   func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
     let script = script
+    if let failure = script.counts.readFailure { throw failure }
     return try inner.read { (view) throws(StoreError) in try body(CountingView(view, script)) }
   }
 

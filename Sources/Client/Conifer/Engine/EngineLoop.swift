@@ -23,6 +23,15 @@ final class EngineLoop: StepHandler {
   let transactions: Transactions
   let disconnects: Disconnects
   let lifetime: EngineLifetime
+  /// Has commits in doubt looked for again in so many milliseconds.
+  private let lookAgain: (Int64) -> Void
+  /// After how many milliseconds they are looked for the next time.
+  private var lookDelay = EngineLoop.firstLook
+  /// Whether they will be.
+  private var looksAgain = false
+
+  private static let firstLook: Int64 = 1_000
+  private static let longestLook: Int64 = 60_000
 
   init(
     _ setup: DatabaseConfiguration, _ steps: StepQueue<EngineLoop>, _ registrations: Registrations,
@@ -63,6 +72,10 @@ final class EngineLoop: StepHandler {
       storage: storage, setup: setup, views: views,
       connection: connection, user: user, listening: listening, writes: writes, gets: gets,
       transactions: transactions, disconnects: disconnects)
+    lookAgain = { [clock = setup.clock] delay in
+      // Each step begins with a look.
+      clock.wake(at: clock.now + delay) { post(.run { $0.looksAgain = false }) }
+    }
   }
 
   var writes: Writes { sending.writes }
@@ -159,10 +172,22 @@ final class EngineLoop: StepHandler {
     } while !writes.unqueued.isEmpty || outbox.hasUncommitted || connection.hasActions
     connection.grantCredit()
     outbox.callApp()
+    scheduleLook()
+  }
+
+  /// Has it found out later, after growing delays, whether commits were made that were reported as failed.
+  private func scheduleLook() {
+    guard outbox.isInDoubt else { return lookDelay = Self.firstLook }
+    guard !looksAgain else { return }
+    looksAgain = true
+    lookAgain(lookDelay)
+    lookDelay = min(lookDelay * 3 / 2, Self.longestLook)
   }
 
   /// Stores what waits for a commit.
   private func commitEdits() {
+    // What cannot be found out yet is looked for again later.
+    try? outbox.settleDoubts()
     outbox.commit(after: writes.storeEarlierEnds, willStore: writes.willStore)
   }
 

@@ -17,7 +17,8 @@ struct WriteSending {
 
   /// Reads the next writes of the queue for the connection.
   func readQueue(_ lane: Lane, after: WriteID?, limit: Int) {
-    let page = readWaiting(lane, after: after, limit: limit)
+    // What is in doubt would be sent from here, and again once it is found.
+    let page = outbox.isInDoubt ? nil : readWaiting(lane, after: after, limit: limit)
     storage.reportIncidents()
     // A queue that cannot be read now is asked for again with the next write or connection.
     let (found, isLast) = page ?? ([], false)

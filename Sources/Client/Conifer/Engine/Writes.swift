@@ -69,6 +69,8 @@ struct Writes {
           guard let id = numbers.writes.first else { return }
           queued(QueuedWrite(id: id, content: content), caller, lane, numbers.commit)
         case .failure(let error):
+          // Nobody will say whether it was queued.
+          if storage.isClosed { caller.receipt.close(storage.error) }
           fail(caller, DatabaseError(error, "The write to \(content.path) was not queued"))
         }
       }
@@ -89,10 +91,19 @@ struct Writes {
     follow(id, caller)
     durability.tell(
       receipt, whenDurable: commit, as: setup.options.durability.wanted, in: storage)
-    views.show(write, of: lane)
+    // One that was found in the store later may be another user's by now, and views that opened since show it.
+    if lane == storage.lane, !views.tree.holds(LanePosition(write.id)) {
+      views.show(write, of: lane)
+    }
     if setup.dropsSupersededWrites { supersede(by: write, lane) }
     transactions.overwritten(write.content)
     connection.tell(.write(OutboundWrite(lane, write)))
+  }
+
+  /// Tells the receipt of a write of nothing when the writes before it are durable.
+  func tellDurability(of receipt: WriteReceipt) {
+    durability.tell(
+      receipt, whenDurable: outbox.last, as: setup.options.durability.wanted, in: storage)
   }
 
   /// Notes who is to be told of a write's end.
@@ -205,6 +216,7 @@ struct Writes {
 
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
+    outbox.closeDoubts()
     for follower in progress.removeFollowers() {
       follower.receipt?.close(error)
       if let completion = follower.completion { outbox.addCall { completion(error) } }
@@ -220,8 +232,10 @@ extension Engine {
     _ write: LocalWrite, completion: (@Sendable (DatabaseError?) -> Void)?
   ) -> WriteReceipt {
     if case .update(_, let changes) = write, changes.isEmpty {
+      let receipt = WriteReceipt.nothing()
       if let completion { steps.post(.run { $0.outbox.addCall { completion(nil) } }) }
-      return .nothing(setup.options.durability.wanted)
+      steps.post(.useQueue(isChange: false) { $0.writes.tellDurability(of: receipt) })
+      return receipt
     }
     let receipt = WriteReceipt()
     steps.post(.write(write, WriteCaller(receipt: receipt, completion: completion)))

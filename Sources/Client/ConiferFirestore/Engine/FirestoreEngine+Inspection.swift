@@ -49,12 +49,11 @@ extension FirestoreEngine {
 
   /// Evicts now until the cache takes at most so many bytes, whatever its budget; with 0 all that nothing protects.
   ///
-  /// - Throws: what the storage says; `unimplemented` when it evicts nothing.
+  /// - Throws: what the storage says; why it is not open; `unimplemented` when it evicts nothing.
   package func collectGarbage(downTo bytes: Int) async throws(FirestoreError) {
-    let evicting = await ask { $0.store.evicting }
-    guard let evicting else {
-      throw FirestoreError(.unimplemented, "The storage evicts nothing by itself.")
-    }
+    let evicting = try await ask { loop in
+      Result { () throws(FirestoreError) in try loop.store.evicting() }
+    }.get()
     do throws(StoreError) {
       _ = try await evicting.evict(to: bytes, dryRun: false)
     } catch {

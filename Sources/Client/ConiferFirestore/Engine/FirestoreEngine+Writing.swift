@@ -9,8 +9,10 @@ extension FirestoreEngine {
   ) -> WriteReceipt {
     let ended = ended.map { untilEnd($0) }
     if writes.isEmpty {
+      let receipt = WriteReceipt.nothing()
       if let ended { run { $0.outbox.addCall { ended(nil) } } }
-      return .nothing(setup.options.durability.wanted)
+      run(.writesBefore) { $0.writes.tellDurability(of: receipt) }
+      return receipt
     }
     let receipt = WriteReceipt()
     let completion = ended.map { ended -> @Sendable (DatabaseError?) -> Void in

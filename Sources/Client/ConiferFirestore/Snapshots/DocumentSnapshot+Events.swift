@@ -47,7 +47,8 @@ extension QueryDocumentSnapshot {
     self.init(
       firestore, document,
       SnapshotMetadata(
-        hasPendingWrites: !pendingPaths.isEmpty && pendingPaths.contains(document.path),
+        // Others hold no write.
+        hasPendingWrites: document.writes != .synced && pendingPaths.contains(document.path),
         isFromCache: isFromCache, wasEverComplete: document.readTime != .zero,
         serverTime: isFromCache ? document.readTime : max(document.readTime, knowledge.readTime)))
   }

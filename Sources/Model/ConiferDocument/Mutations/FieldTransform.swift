@@ -46,13 +46,8 @@ extension FieldTransform.Operation {
     case .increment(let operand): return DocumentValue((value?.number ?? 0).adding(operand))
     case .minimum(let operand): return DocumentValue(value?.number?.minimum(operand) ?? operand)
     case .maximum(let operand): return DocumentValue(value?.number?.maximum(operand) ?? operand)
-    case .arrayUnion(let elements):
-      return .array(
-        elements.reduce(into: value?.array ?? []) { array, element in
-          if !array.contains(element) { array.append(element) }
-        })
-    case .arrayRemove(let elements):
-      return .array((value?.array ?? []).filter { !elements.contains($0) })
+    case .arrayUnion(let elements): return .array((value?.array ?? []).union(elements))
+    case .arrayRemove(let elements): return .array((value?.array ?? []).without(elements))
     }
   }
 
@@ -96,6 +91,30 @@ extension Number {
     if case (.integer, .integer) = (self, other) { return isOther ? other : self }
     if asDouble.isNaN || other.asDouble.isNaN { return .double(.nan) }
     return .double(isOther ? other.asDouble : asDouble)
+  }
+}
+
+extension [DocumentValue] {
+  /// So few that comparing each is quicker than hashing all of the other array.
+  private static var few: Int { 8 }
+
+  /// These and, behind them, those of the others that are not there yet, each once.
+  fileprivate func union(_ others: [DocumentValue]) -> [DocumentValue] {
+    var result = self
+    guard others.count > Self.few else {
+      for value in others where !result.contains(value) { result.append(value) }
+      return result
+    }
+    var known = Set(self)
+    for value in others where known.insert(value).inserted { result.append(value) }
+    return result
+  }
+
+  /// These without any that equals one of the others.
+  fileprivate func without(_ others: [DocumentValue]) -> [DocumentValue] {
+    guard others.count > Self.few else { return filter { !others.contains($0) } }
+    let unwanted = Set(others)
+    return filter { !unwanted.contains($0) }
   }
 }
 

@@ -75,7 +75,9 @@ package struct ListenMachine: Sendable {
       if let found = limbo.matched(target) { return found }
       let own = viewsByTarget[target] ?? []
       // Most targets have one query, and this is asked for each document that the server tells.
-      if own.count == 1 { return listened[own[0]]?.view.matchedPaths ?? [] }
+      if own.count == 1 {
+        return listened.index(forKey: own[0]).map { listened.values[$0].view.matchedPaths } ?? []
+      }
       let keys = own.compactMap { listened[$0]?.view.matchedPaths }
       return keys.dropFirst().reduce(keys.first ?? []) { $0.union($1) }
     }
@@ -117,7 +119,7 @@ package struct ListenMachine: Sendable {
       let sibling = viewsByTarget[target]?.first.flatMap { listened[$0]?.view }
       let change = TargetChange(
         resumeToken: stored.resumeToken, isCurrent: sibling?.isSynced ?? false)
-      let update = view.apply(view.changes(stored.documents), change)
+      let update = view.apply(view.changes(shared(stored.documents, in: query.source)), change)
       first = update.snapshot.flatMap { gate.take($0) }
       number = nextView
       nextView += 1
@@ -138,6 +140,19 @@ package struct ListenMachine: Sendable {
           matched: matched))
     }
     return actions
+  }
+
+  /// Documents as a view of the same source holds them, where it does: so that what several views show is in memory once.
+  private func shared(
+    _ documents: [Document], in source: DocumentQuery.Source
+  ) -> [Document] {
+    guard let other = sources.first(in: source).flatMap({ listened[$0]?.view.documents }),
+      !other.isEmpty
+    else { return documents }
+    return documents.map { document in
+      guard let known = other[document.path], known == document else { return document }
+      return known
+    }
   }
 
   private mutating func number(of target: DocumentTarget, _ reusing: TargetID?) -> TargetID {
@@ -244,16 +259,15 @@ package struct ListenMachine: Sendable {
     var actions: [SyncAction] = []
     for (number, documents) in affected(by: documents, event) {
       // No copy of the view is held, so that it is changed in place.
-      let waiting = listened[number]?.refill
-      guard let changes = listened[number]?.view.changes(documents, after: waiting?.changes),
-        let query = listened[number]?.query
-      else { continue }
+      guard let place = listened.index(forKey: number) else { continue }
+      let waiting = listened.values[place].refill
+      let changes = listened.values[place].view.changes(documents, after: waiting?.changes)
       if let waiting {
         // The requested read has not finished yet; its result will also cover these changes.
-        listened[number]?.refill = Refill(changes: changes, event: event ?? waiting.event)
+        listened.values[place].refill = Refill(changes: changes, event: event ?? waiting.event)
       } else if changes.needsRefill {
-        listened[number]?.refill = Refill(changes: changes, event: event)
-        actions.append(.read(query))
+        listened.values[place].refill = Refill(changes: changes, event: event)
+        actions.append(.read(listened.values[place].query))
       } else {
         actions += finish(number, changes, event)
       }
@@ -279,10 +293,10 @@ package struct ListenMachine: Sendable {
   private mutating func finish(
     _ number: ViewNumber, _ changes: ViewChanges, _ event: RemoteEvent?
   ) -> [SyncAction] {
-    guard let target = listened[number]?.target else { return [] }
-    let update = listened[number]?.view.apply(
+    guard let place = listened.index(forKey: number) else { return [] }
+    let target = listened.values[place].target
+    let update = listened.values[place].view.apply(
       changes, event?.targets[target], isPendingReset: event?.mismatches[target] != nil)
-    guard let update else { return [] }
     let asked = syncActions(
       limbo.viewChanged(number, into: update.intoLimbo, outOf: update.outOfLimbo))
     return asked + tell(number, update.snapshot)

@@ -42,6 +42,15 @@ struct ListenedSources: Sendable {
     }
   }
 
+  /// The oldest view that looks there.
+  func first(in source: DocumentQuery.Source) -> ViewNumber? {
+    switch source {
+    case .collection(let path): collections[path]?.first
+    case .group: groups[source]?.first
+    case .document(let path): documents[path]?.first
+    }
+  }
+
   /// Gives the views whose queries look where documents are, each with the document.
   func forEach(
     affectedBy changed: [Document], _ body: (ViewNumber, Document) -> Void

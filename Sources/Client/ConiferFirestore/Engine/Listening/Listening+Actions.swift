@@ -49,6 +49,7 @@ extension Listening {
   func tell(_ id: ListenerID, _ result: Result<ListenEvent, FirestoreError>) {
     if inner.tell(id, result) { return }
     outbox.addCall { [registry] in registry.tell(id, result) }
+    outbox.callAppEarly()
   }
 
   /// How well the cache knows a query.

@@ -34,8 +34,16 @@ final class DocumentStore {
   var sharedLane: Lane { Lane(tree: tree) }
   /// Why calls fail that need the storage.
   var error: FirestoreError { FirestoreError(engine.error) }
-  /// The storage as one that evicts; nil when it does not.
-  var evicting: (any EvictingBackend)? { backend as? any EvictingBackend }
+  /// The storage as one that evicts.
+  ///
+  /// - Throws: why it is not open; `unimplemented` when it evicts nothing.
+  func evicting() throws(FirestoreError) -> any EvictingBackend {
+    guard let backend else { throw error }
+    guard let evicting = backend as? any EvictingBackend else {
+      throw FirestoreError(.unimplemented, "The storage evicts nothing by itself.")
+    }
+    return evicting
+  }
 
   func open(_ backend: any DocumentBackend, _ lane: Lane) {
     self.backend = backend

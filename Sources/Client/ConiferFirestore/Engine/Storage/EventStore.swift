@@ -24,8 +24,8 @@ final class EventStore {
   ///
   /// - Returns: the documents that it names, as they are shown now.
   func take(_ event: RemoteEvent) throws(StoreError) -> [Document] {
-    let changes = targets.edits(for: event)
     let paths = event.documents.keys.sorted()
+    let changes = targets.edits(for: event, paths)
     let news = try news(of: event, paths)
     let documents = news.puts + changes.documents
     var edits = changes.edits
@@ -57,19 +57,37 @@ final class EventStore {
     var isWritten = false
   }
 
+  /// Whether nothing is stored of the collection that the first of some documents is in; false also where too few of
+  /// them are in it to make that worth a read.
+  private func isFirst(
+    _ paths: ArraySlice<DocumentPath>, of collection: CollectionPath, _ view: any DocumentView,
+    _ tree: TreeID
+  ) throws(StoreError) -> Bool {
+    guard let last = paths.dropFirst(7).first, collection.contains(last) else { return false }
+    return try view.documents(tree, in: collection, after: nil, limit: 1).isEmpty
+  }
+
   private func news(
     of event: RemoteEvent, _ paths: [DocumentPath]
   ) throws(StoreError) -> News {
     try store.read { (view, lane) throws(StoreError) in
       var news = News()
-      for path in paths {
+      // The first documents of a collection, of which there may be many, are not looked for one by one.
+      var around: (collection: CollectionPath, isEmpty: Bool)?
+      for (index, path) in paths.enumerated() {
         guard let document = event.documents[path] else { continue }
         if document.state == .missing, document.version == .zero {
           news.puts.append(.forget(path))
           news.documents.append(Document(path, .unseen))
           continue
         }
-        let known = try view.document(lane.tree, path)
+        if around?.collection.contains(path) != true {
+          let collection = path.collection
+          around = (collection, try isFirst(paths[index...], of: collection, view, lane.tree))
+        }
+        let known =
+          around?.isEmpty == true
+          ? Document(path, .unseen) : try view.document(lane.tree, path)
         // What is known is of a time far ahead of the server's present one: its time was wrong
         // then.
         let isNewer =

@@ -177,8 +177,10 @@ final class TargetStore {
   }
 
   /// The edits that store what an event says of the targets that are listened to, and the rows as they are then.
+  ///
+  /// - Parameter paths: those of the event's documents, in order.
   func edits(
-    for event: RemoteEvent
+    for event: RemoteEvent, _ paths: [DocumentPath]
   ) -> (edits: [StorageEdit], documents: [DocumentEdit], rows: [TargetID: Row]) {
     var edits: [StorageEdit] = []
     var documents: [DocumentEdit] = []
@@ -188,7 +190,7 @@ final class TargetStore {
       if !change.added.isEmpty || !change.removed.isEmpty {
         documents.append(
           .updateMatches(
-            row.query, added: change.added.sorted(), removed: change.removed.sorted()))
+            row.query, added: change.added.sorted(as: paths), removed: change.removed.sorted()))
       }
       // The store forgets it, too: what left may be stored as it was.
       if !change.removed.isEmpty {
@@ -230,5 +232,16 @@ final class TargetStore {
     let completeness = try completenessEdit(row)
     return (row.record == row.stored ? [] : [save(row)])
       + (completeness.map { [.documents(store.tree, [$0])] } ?? [])
+  }
+}
+
+extension Set<DocumentPath> {
+  /// The paths in order.
+  ///
+  /// - Parameter paths: others in order, among which they mostly are: to look each up is quicker than to sort these.
+  fileprivate func sorted(as paths: [DocumentPath]) -> [DocumentPath] {
+    guard count * 2 >= paths.count else { return sorted() }
+    let own = paths.filter(contains)
+    return own.count == count ? own : sorted()
   }
 }

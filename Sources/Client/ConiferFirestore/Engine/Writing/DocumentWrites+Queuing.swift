@@ -143,6 +143,12 @@ extension DocumentWrites {
     if let completion = caller.completion { outbox.addCall { completion(error) } }
   }
 
+  /// Tells the receipt of a write of nothing when the writes before it are durable.
+  func tellDurability(of receipt: WriteReceipt) {
+    durability.tell(
+      receipt, whenDurable: outbox.last, as: setup.options.durability.wanted, in: store.engine)
+  }
+
   /// A write is in the queue.
   private func queued(_ id: OutboundWriteID, _ caller: WriteCaller, _ commit: CommitID) {
     let receipt = caller.receipt
