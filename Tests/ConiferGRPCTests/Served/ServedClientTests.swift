@@ -1,4 +1,5 @@
 #if GRPC
+  import ConiferDocument
   import ConiferDocumentServer
   import ConiferEngine
   import ConiferFirestore
