@@ -92,8 +92,9 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     // Not even cloned without the traits Encryption and Network, whose jwt-kit needs it.
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-    // Not even cloned without the trait Network.
+    // Not even cloned without the traits Network and GRPC.
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    // Not even cloned without the trait Network.
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -174,6 +175,7 @@ let package = Package(
         "ConiferStorage", "ConiferDocument", "ConiferWire",
         grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
         grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+        grpc("NIOCore", "swift-nio"),
       ]),
     target(
       "ConiferEngine", in: "Sources/Client",
@@ -256,6 +258,12 @@ let package = Package(
     target(
       "TestSupport", in: "Tests",
       ["ConiferTree", "ConiferKeyValue", .product(name: "Logging", package: "swift-log")]),
+    target(
+      "NetworkTestSupport", in: "Tests",
+      [
+        "TestSupport", "ConiferEngine", network("NIOCore", "swift-nio"),
+        network("NIOPosix", "swift-nio"),
+      ]),
     .executableTarget(
       name: "GuideApp", dependencies: ["ConiferKit"], path: "Examples/GuideApp",
       swiftSettings: settings),
@@ -373,8 +381,9 @@ let package = Package(
         "ConiferWebSocket", "ConiferNetworkWatch", "ConiferServerHTTP", "Conifer", "ConiferServer",
         "ConiferWire",
         "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB",
-        "ConiferSQLite", "ConiferLog", "TestSupport", network("NIOCore", "swift-nio"),
-        network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
+        "ConiferSQLite", "ConiferLog", "TestSupport", "NetworkTestSupport",
+        network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
+        network("NIOHTTP1", "swift-nio"),
         network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
         .product(name: "Logging", package: "swift-log"),
       ]),
@@ -384,8 +393,9 @@ let package = Package(
         "ConiferGRPC", "ConiferServerGRPC", "ConiferProtobuf", "ConiferFirestore",
         "ConiferDocumentServer",
         "ConiferDocumentSync", "ConiferEngine", "ConiferDocument", "ConiferWire",
-        "ConiferStorage", "ConiferKeyValue", "ConiferSQLite", "TestSupport",
-        grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
+        "ConiferStorage", "ConiferKeyValue", "ConiferLMDB", "ConiferSQLite", "ConiferLog",
+        "TestSupport", "NetworkTestSupport", grpc("SwiftProtobuf", "swift-protobuf"),
+        grpc("GRPCCore", "grpc-swift-2"),
         grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
         .product(name: "Logging", package: "swift-log"),
       ]),

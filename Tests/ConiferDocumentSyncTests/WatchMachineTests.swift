@@ -232,6 +232,68 @@ private struct Watched {
     #expect(try watched.snapshot(at: 8).version == F.time(8))
   }
 
+  @Test
+  func `is not heard of the past by a server that went on with a target and then began it anew`()
+    throws
+  {
+    var watched = try resumed()
+    _ = watched.say(.targets(.added, [2, 4]))
+    _ = watched.say(.targets(.reset, [2]))
+    _ = watched.say(.targets(.current, [4]))
+    _ = watched.say(.targets(.reset, [4]))
+    #expect(
+      watched.say(.targets(.noChange, []), at: 7).allSatisfy {
+        if case .log = $0 { true } else { false }
+      })
+    #expect(try !watched.snapshot(at: 9).serverTimeWentBack)
+  }
+
+  @Test func `ends the targets of which something cannot be read, and tells the server`() throws {
+    let error = StatusError(.dataLoss, "no")
+    var watched = try Watched()
+    let (other, third) = (
+      WatchTarget(4, DocumentQuery(.group("d"), in: F.database).target),
+      WatchTarget(6, DocumentQuery(.group("e"), in: F.database).target)
+    )
+    _ = watched.listen(other)
+    _ = watched.say(.targets(.added, [4]))
+    _ = watched.listen(third)
+    // It is of an earlier listen, of a target that nobody listens to, or of none.
+    for ids: [TargetID] in [[6], [8], []] {
+      let said = watched.say(.unreadable(error, ids))
+      #expect(said == (ids == [6] ? [.log(.unreadable(error))] : []))
+    }
+    #expect(watched.say(.unreadable(error, [2, 6, 8])) == [.remove(2), .rejected(2, error)])
+    #expect(watched.machine.targets.keys.sorted() == [4, 6])
+    // What the server says of it until it has removed it does not count, and what it says of others does.
+    #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
+    #expect(watched.say(.targets(.current, [2, 4], resumeToken: [7])).isEmpty)
+    let event = try watched.snapshot(at: 2)
+    #expect(event.targets.keys.sorted() == [4] && event.documents.isEmpty)
+    // The last one leaves the stream idle.
+    _ = watched.machine.unlisten(6)
+    #expect(watched.say(.unreadable(error, [4])) == [.remove(4), .idle, .rejected(4, error)])
+  }
+
+  @Test func `ends all targets when the server refuses without naming one`() throws {
+    let error = StatusError(.permissionDenied, "no")
+    var watched = try Watched()
+    _ = watched.listen(WatchTarget(4, DocumentQuery(.group("d"), in: F.database).target))
+    #expect(
+      watched.say(.targets(.rejected(error), [])) == [.rejected(2, error), .rejected(4, error)])
+    #expect(watched.machine.targets.isEmpty)
+  }
+
+  @Test func `keeps nothing of a target that nobody asked for`() {
+    var aggregator = WatchAggregator(F.database)
+    for id in 2...100 {
+      for event: WatchChange.Event in [.added, .current, .reset, .noChange, .removed] {
+        aggregator.take(.targets(event, [TargetID(id)], resumeToken: [1]), [:]) { _ in [] }
+      }
+    }
+    #expect(aggregator.all.isEmpty)
+  }
+
   @Test func `asks for all anew ever more seldom while the server's time goes to and fro`() throws {
     var watched = try Watched("c/a")
     var asked: [Int] = []

@@ -6,6 +6,7 @@
   import ConiferWire
   import Foundation
   import NIOHTTP1
+  import NetworkTestSupport
   import TestSupport
   import Testing
 
@@ -97,7 +98,7 @@
     @Test func `After a cut, data that did not change is not sent again`() async throws {
       let service = try await Service()
       let proxy = try await FaultyProxy(to: service.port)
-      let database = client(proxy.url, speed: 20)
+      let database = client("ws://127.0.0.1:\(proxy.port)", speed: 20)
       let children = (0..<200).map { number in
         (Key("k\(number)"), Node(.string(String(repeating: "x", count: 500))))
       }

@@ -4,6 +4,7 @@
   import ConiferTree
   import Foundation
   import Synchronization
+  import NetworkTestSupport
   import TestSupport
   import Testing
 
@@ -41,7 +42,8 @@
       defer { server.kill() }
       let proxy = try await FaultyProxy(to: server.port, seed: seed, faults: 8)
       let lives = ["ada", "bob"].map {
-        ClientLife(store: store, directory: directory, url: proxy.url, name: $0)
+        ClientLife(
+          store: store, directory: directory, url: "ws://127.0.0.1:\(proxy.port)", name: $0)
       }
       // Both clients are killed twice, and the server meanwhile, each time that some bytes came from it.
       let areOver = Atomic(false)

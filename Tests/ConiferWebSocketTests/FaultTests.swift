@@ -7,6 +7,7 @@
   import ConiferStorage
   import ConiferTree
   import ConiferWire
+  import NetworkTestSupport
   import TestSupport
   import Testing
 
@@ -38,7 +39,7 @@
     ) async throws {
       let service = try await Service()
       let proxy = try await FaultyProxy(to: service.port, seed: seed, faults: 8)
-      let clients = (0..<3).map { _ in client(proxy.url, speed: 60) }
+      let clients = (0..<3).map { _ in client("ws://127.0.0.1:\(proxy.port)", speed: 60) }
       let watches = clients.map { Watch($0.reference()) }
       var receipts: [WriteReceipt] = []
       for round in 0..<3 {
@@ -74,7 +75,7 @@
       var backend = try open()
       var service = try await Service(in: backend)
       let proxy = try await FaultyProxy(to: service.port, seed: 7, faults: 2)
-      let clients = (0..<2).map { _ in client(proxy.url, speed: 60) }
+      let clients = (0..<2).map { _ in client("ws://127.0.0.1:\(proxy.port)", speed: 60) }
       let watches = clients.map { Watch($0.reference()) }
       var receipts: [WriteReceipt] = []
       for round in 0..<3 {
@@ -148,7 +149,7 @@
       let service = try await Service()
       let stalled = try await ScriptedServer()
       let proxy = try await FaultyProxy(to: stalled.port)
-      let database = client(proxy.url, speed: 100)
+      let database = client("ws://127.0.0.1:\(proxy.port)", speed: 100)
       let receipt = database.reference(withPath: "a").enqueue(.set(1))
       let socket = try #require(await stalled.next())
       socket.send(.hello(.init(timestamp: 1, host: "", session: "s")))

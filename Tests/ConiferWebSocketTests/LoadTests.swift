@@ -3,6 +3,7 @@
   import ConiferServerHTTP
   import ConiferTree
   import Foundation
+  import NetworkTestSupport
   import Synchronization
   import TestSupport
   import Testing
@@ -27,31 +28,8 @@
       }
     }
 
-    /// The most anonymous memory that this process was seen with.
-    private final class Memory: Sendable {
-      private let most = Mutex<Int?>(nil)
-      private let before = Memory.now
-
-      /// Bytes in addition to those at the beginning; nil where the system does not tell.
-      var growth: Int? {
-        guard let before, let most = most.withLock({ $0 }) else { return nil }
-        return most - before
-      }
-
-      func look() {
-        let now = Self.now
-        most.withLock { most in most = now.map { max($0, most ?? 0) } }
-      }
-
-      private static var now: Int? {
-        let lines = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)
-        let line = lines?.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
-        return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }
-      }
-    }
-
     @Test func `Of eight clients' writes none is lost, doubled or out of order`() async throws {
-      let memory = Memory()
+      let memory = PeakMemory()
       let (count, writes) = (8, size("CONIFER_LOAD", 250))
       let rooms = max(1, size("CONIFER_LISTENERS", 1_000) / count)
       let service = try await Service()

@@ -19,12 +19,13 @@
       case closed(StatusError?)
     }
 
-    /// How the client closes a call.
+    /// How the client closes a call. What it has not sent by then is never sent.
     enum Closing: Sendable {
       /// At once.
       case cancelling
-      /// The server has a moment to read what was sent.
-      case finishing
+      /// The server has a moment to do what was sent, and the next call of these waits until it has, or the moment is over:
+      /// done later, it would undo what the next one has done.
+      case finishing(CallSuccession)
     }
 
     private enum State {
@@ -39,24 +40,22 @@
     private let outbound: AsyncStream<Request>.Continuation
     /// One event is told after the other: what is told is told within the lock.
     private let state = Mutex(State.opening)
-    private let hasOpened = Mutex(false)
+    private let isCut = Mutex(false)
     private let task = Mutex<Task<Void, Never>?>(nil)
-    private let read: @Sendable (Response) throws -> Said?
+    private let read: @Sendable (ReceivedMessage<Response>) throws -> Said?
     private let told: @Sendable (Event) -> Void
-    private let credit: StreamCredit
-
-    /// How long the server may read after the client has finished.
-    private static var linger: Duration { .seconds(2) }
+    private let credit: StreamCredit?
 
     /// A call; it begins with `begin`.
     ///
     /// - Parameters:
-    ///   - ahead: how much is told that was not granted.
+    ///   - credit: how far what is told may be ahead of what was granted; nil for any distance.
     ///   - read: what a message says, in their order; nil when that is nothing. What it throws ends the call.
     ///   - told: called with each event, one after the other; it returns quickly, and calls nothing of this.
     init(
       _ line: GRPCLine, _ method: MethodDescriptor, _ metadata: Metadata, closing: Closing,
-      ahead: Int, read: @escaping @Sendable (Response) throws -> Said?,
+      credit: StreamCredit? = nil,
+      read: @escaping @Sendable (ReceivedMessage<Response>) throws -> Said?,
       _ told: @escaping @Sendable (Event) -> Void
     ) {
       self.line = line
@@ -65,81 +64,100 @@
       self.closing = closing
       self.read = read
       self.told = told
-      credit = StreamCredit(ahead)
+      self.credit = credit
       (requests, outbound) = AsyncStream.makeStream()
     }
 
     /// Begins to open it; returns at once.
     func begin() {
+      let body: @Sendable () async -> Void = { [self] in
+        guard !isCut.withLock({ $0 }) else { return }
+        end(await run())
+      }
       task.withLock { task in
-        task = Task { end(await run()) }
+        task =
+          switch closing {
+          case .cancelling: Task { await body() }
+          case .finishing(let others): others.add(body)
+          }
       }
     }
 
     /// Sends a message, once it is open.
     func send(_ message: Request) { outbound.yield(message) }
 
-    /// More may be said, by one.
-    func grant() { credit.grant() }
+    /// The oldest message that was told and not granted was taken in.
+    func grant() { credit?.grant() }
 
     /// Ends it: that it has ended is told soon, and nothing else.
     func close() {
+      isCut.withLock { $0 = true }
       outbound.finish()
-      credit.end()
+      credit?.end()
       Task {
         end(nil)
-        if closing == .finishing { try? await Task.sleep(for: Self.linger) }
+        if case .finishing = closing { try? await Task.sleep(for: line.linger) }
         task.withLock { $0 }?.cancel()
       }
     }
 
     /// - Returns: why it ended.
     private func run() async -> StatusError {
-      let channel: GRPCLine.Channel
+      let channel: GRPCChannel
       do throws(StatusError) { channel = try line.channel() } catch { return error }
+      let opening = CallOpening(on: channel)
       // A server that took the connection and says nothing would be waited for without end.
       let watch = Task {
         try await Task.sleep(for: line.openTimeout)
-        guard !hasOpened.withLock({ $0 }) else { return }
+        guard !opening.isOver else { return }
         line.failed(channel)
         end(line.unopened)
         task.withLock { $0 }?.cancel()
       }
-      defer { watch.cancel() }
+      defer {
+        watch.cancel()
+        opening.ended()
+      }
       do {
         let request = StreamingClientRequest<Request>(metadata: metadata) { [self] writer in
-          opened()
-          for await message in requests { try await writer.write(message) }
+          opened(opening)
+          for await message in requests {
+            guard !isCut.withLock({ $0 }) else { break }
+            try await writer.write(message)
+          }
         }
         try await channel.client.bidirectionalStreaming(
           request: request, descriptor: method, serializer: ProtobufSerializer<Request>(),
-          deserializer: ProtobufDeserializer<Response>(), options: .defaults
+          deserializer: ReceivedMessageDeserializer<Response>(), options: .defaults
         ) { [self] response in
+          // A refusal may come before what sends messages has begun.
+          opened(opening)
           for try await message in response.messages {
-            opened()
             guard let said = try read(message) else { continue }
-            await credit.take()
+            await credit?.take(message.size)
             tell(said)
           }
         }
         return StatusError(
           .unavailable, "The server ended the stream. The client opens another one by itself.")
       } catch {
-        let wasOpened = hasOpened.withLock { $0 }
+        let standing = CallStanding(channel, wasOpened: opening.isOver)
         let failure = StatusError(
-          error, at: line.address.description, wasOpened: wasOpened, unreadable: unreadable)
+          error, at: line.address.description, standing, unreadable: unreadable)
         // One that was closed before it was open may have waited for a connection that comes never.
-        if failure.code == .unavailable || !wasOpened { line.failed(channel) }
+        if standing.isBroken(failure) { line.failed(channel) }
         return failure
       }
     }
 
     /// What it means that a message cannot be read. A listen would meet the same message again and again, so the next
     /// attempt is to come late.
-    private var unreadable: StatusCode { closing == .cancelling ? .dataLoss : .internal }
+    private var unreadable: StatusCode {
+      if case .cancelling = closing { .dataLoss } else { .internal }
+    }
 
-    private func opened() {
-      hasOpened.withLock { $0 = true }
+    private func opened(_ opening: CallOpening) {
+      opening.opened()
       state.withLock { state in
         guard case .opening = state else { return }
         state = .open

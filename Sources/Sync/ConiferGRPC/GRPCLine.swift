@@ -4,27 +4,15 @@
   import GRPCNIOTransportHTTP2Posix
   import Synchronization
 
-  typealias GRPCChannelClient = GRPCClient<HTTP2ClientTransport.Posix>
-
   /// The connection to a server that all calls share: made when the first one needs it, and anew after it failed.
   ///
   /// gRPC would wait by itself before it connects again. When a call is tried again is the engine's decision, so each
   /// attempt after a failure has a channel of its own, which connects at once.
   final class GRPCLine: Sendable {
-    /// A channel with its number.
-    struct Channel: Sendable {
-      let client: GRPCChannelClient
-      let number: UInt64
-    }
-
-    private struct State {
-      var channel: Channel?
-      var lastNumber: UInt64 = 0
-    }
 
     let address: GRPCAddress
     private let options: GRPCOptions
-    private let state = Mutex(State())
+    private let channelNow = Mutex<GRPCChannel?>(nil)
 
     init(_ address: GRPCAddress, _ options: GRPCOptions) {
       self.address = address
@@ -34,6 +22,9 @@
     /// How long a call may wait for the server to take it.
     var openTimeout: Duration { options.openTimeout }
 
+    /// How long a stream that was closed may take to end.
+    var linger: Duration { options.linger }
+
     /// The error of a call that the server did not take in time.
     var unopened: StatusError {
       StatusError(
@@ -42,21 +33,19 @@
       )
     }
 
-    deinit { state.withLock { $0.channel }?.client.beginGracefulShutdown() }
+    deinit { channelNow.withLock { $0 }?.fail() }
 
     /// The channel that calls use now.
     ///
     /// - Throws: `unavailable` when the certificates cannot be used.
-    func channel() throws(StatusError) -> Channel {
-      let result = state.withLock { state -> Result<Channel, StatusError> in
-        if let channel = state.channel { return .success(channel) }
+    func channel() throws(StatusError) -> GRPCChannel {
+      let result = channelNow.withLock { now -> Result<GRPCChannel, StatusError> in
+        if let now { return .success(now) }
         do {
-          let client = GRPCClient(transport: try transport())
-          state.lastNumber += 1
-          let channel = Channel(client: client, number: state.lastNumber)
-          state.channel = channel
-          Task { try? await client.runConnections() }
-          return .success(channel)
+          let connections = OpenConnections()
+          let made = GRPCChannel(GRPCClient(transport: try transport(connections)), connections)
+          now = made
+          return .success(made)
         } catch {
           return .failure(
             StatusError(
@@ -69,18 +58,21 @@
     }
 
     /// A call failed since its channel has no connection: the next one has another channel.
-    func failed(_ channel: Channel) {
-      let isNewest = state.withLock { state in
-        guard state.channel?.number == channel.number else { return false }
-        state.channel = nil
+    func failed(_ channel: GRPCChannel) {
+      let isNewest = channelNow.withLock { now in
+        guard now === channel else { return false }
+        now = nil
         return true
       }
-      if isNewest { channel.client.beginGracefulShutdown() }
+      if isNewest { channel.fail() }
     }
 
-    private func transport() throws -> HTTP2ClientTransport.Posix {
+    private func transport(
+      _ connections: OpenConnections
+    ) throws -> HTTP2ClientTransport.Posix {
       var config = HTTP2ClientTransport.Posix.Config.defaults
       config.connection.maxIdleTime = options.idleTime
+      config.channelDebuggingCallbacks.onCreateTCPConnection = { connections.add($0) }
       // Each question begins the wait for an answer anew, so they must not come more often than that is over. Without calls
       // too: once no call is left, questions would stop for good, also for the calls that come then.
       config.connection.keepalive = .init(

@@ -11,6 +11,7 @@
     private let line: GRPCLine
     private let database: DatabaseID
     private let options: GRPCOptions
+    private let writes = CallSuccession()
 
     init(_ database: DatabaseID, at address: GRPCAddress, _ options: GRPCOptions) {
       line = GRPCLine(address, options)
@@ -25,8 +26,14 @@
     ) -> any WatchStream {
       let call = GRPCWatchStream.Call(
         line, Self.method("Listen"), metadata(token), closing: .cancelling,
-        ahead: WatchStreamLimits.ahead,
-        read: { [database] in try WatchChange.read($0, in: database) },
+        credit: StreamCredit(WatchStreamLimits.ahead, bytes: WatchStreamLimits.bytesAhead),
+        read: { [database] received in
+          switch received.content {
+          case .success(let message): try WatchChange.read(message, in: database)
+          case .failure(let unreadable):
+            (try WatchChange.read(unreadable: unreadable.bytes, unreadable.error), nil)
+          }
+        },
         { event in
           switch event {
           case .opened: receive(.opened)
@@ -43,8 +50,9 @@
     ) -> any WriteStream {
       let isGreeted = Mutex(false)
       let call = GRPCWriteStream.Call(
-        line, Self.method("Write"), metadata(token), closing: .finishing, ahead: .max,
-        read: { response in
+        line, Self.method("Write"), metadata(token), closing: .finishing(writes),
+        read: { received in
+          let response = try received.message
           let token = [UInt8](response.streamToken)
           let wasGreeted = isGreeted.withLock { known in
             defer { known = true }
@@ -139,31 +147,45 @@
     }
 
     /// Sends a request, and gathers what the server answers.
+    ///
+    /// - Throws: also when that takes too long, or is more than the options allow.
     func ask<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
       _ name: String, _ message: Request, _ token: String?
     ) async throws(StatusError) -> [Response] {
       let channel = try line.channel()
-      let wasOpened = Mutex(false)
+      let opening = CallOpening(on: channel)
       let request = StreamingClientRequest<Request>(metadata: metadata(token)) { writer in
-        wasOpened.withLock { $0 = true }
+        opening.opened()
         try await writer.write(message)
       }
-      let call = Task {
+      var callOptions = CallOptions.defaults
+      callOptions.timeout = options.requestTimeout
+      let call = Task { [limit = options.answerLimit, callOptions] in
         try await channel.client.bidirectionalStreaming(
           request: request, descriptor: Self.method(name),
           serializer: ProtobufSerializer<Request>(),
-          deserializer: ProtobufDeserializer<Response>(), options: .defaults
+          deserializer: ReceivedMessageDeserializer<Response>(), options: callOptions
         ) { response in
+          // A refusal may come before the message is sent.
+          opening.opened()
           var answers: [Response] = []
-          for try await answer in response.messages { answers.append(answer) }
+          var size = 0
+          for try await answer in response.messages {
+            size += answer.size
+            guard size <= limit else { throw Self.excessive(name, limit) }
+            answers.append(try answer.message)
+          }
           return answers
         }
       }
       let watch = Task { [line] in
         try await Task.sleep(for: line.openTimeout)
-        if !wasOpened.withLock({ $0 }) { call.cancel() }
+        if !opening.isOver { call.cancel() }
       }
-      defer { watch.cancel() }
+      defer {
+        watch.cancel()
+        opening.ended()
+      }
       do {
         return try await withTaskCancellationHandler {
           try await call.value
@@ -171,12 +193,21 @@
           call.cancel()
         }
       } catch {
-        let isOpen = wasOpened.withLock { $0 }
-        var failure = StatusError(error, at: "\(line.address)", wasOpened: isOpen)
-        if !isOpen, failure.code == .cancelled, !Task.isCancelled { failure = line.unopened }
-        if failure.code == .unavailable || !isOpen { line.failed(channel) }
+        let standing = CallStanding(channel, wasOpened: opening.isOver)
+        var failure = StatusError(error, at: "\(line.address)", standing)
+        if !standing.wasOpened, failure.code == .cancelled, !Task.isCancelled {
+          failure = line.unopened
+        }
+        if standing.isBroken(failure) { line.failed(channel) }
         throw failure
       }
+    }
+
+    private static func excessive(_ name: String, _ limit: Int) -> StatusError {
+      StatusError(
+        .outOfRange,
+        "The server answered \(name) with more than \(limit) bytes. Ask for less at once, or raise the limit "
+          + "(GRPCOptions.answerLimit).")
     }
 
     private static var unanswered: StatusError {
@@ -227,6 +258,9 @@
       case .found(let document): try self.init(document, in: database, readTime: time)
       case .missing(let name):
         let path = try DocumentPath(name: name, in: database)
+        guard time > .zero else {
+          throw ProtoError("It is not told when the document \(name) was missing.")
+        }
         self.init(path, .missing, version: time, readTime: time)
       case nil: return nil
       }

@@ -9,12 +9,13 @@
     /// - Parameters:
     ///   - error: what was thrown.
     ///   - address: where the call went.
-    ///   - wasOpened: whether it was under way: what keeps it from that is never the server's answer.
+    ///   - standing: how it stood then.
     ///   - unreadable: the code for what cannot be read.
     init(
-      _ error: any Error, at address: String, wasOpened: Bool = true,
+      _ error: any Error, at address: String, _ standing: CallStanding? = nil,
       unreadable: StatusCode = .internal
     ) {
+      let wasOpened = standing?.wasOpened ?? true
       switch error {
       case let error as StatusError: self = error
       case let error as ProtoError:
@@ -22,7 +23,10 @@
       case is CancellationError: self.init(.cancelled, "The call was cancelled.")
       case let error as RPCError where wasOpened:
         let code = StatusCode(rawValue: error.code.rawValue) ?? .unknown
-        self.init(code, code == .unavailable ? Self.lost(address, error) : error.message)
+        let isLost = code == .unavailable && standing?.isConnected != true
+        self.init(code, isLost ? Self.lost(address, error) : error.message)
+      case let error as RPCError where error.code == .deadlineExceeded:
+        self.init(.deadlineExceeded, "The server did not answer in time.")
       case let error as RPCError where error.code == .cancelled:
         self.init(.cancelled, "The call was cancelled.")
       default: self.init(.unavailable, Self.lost(address, error))

@@ -176,6 +176,7 @@ extension Listener.State {
       }
       shown.filter = (count, isMismatch)
       targets[id] = shown
+    case .unreadable(let error, _): complaints.append("What was said cannot be read: \(error)")
     }
   }
 }

@@ -1,5 +1,8 @@
 #if GRPC
   import struct ConiferDocument.DatabaseID
+  import struct ConiferDocument.DocumentPath
+  import struct ConiferDocument.MapValue
+  import struct ConiferDocument.Mutation
   import ConiferEngine
   import ConiferFirestore
   import ConiferSQLite
@@ -371,6 +374,18 @@
       #expect((read.get("vector") as? VectorValue)?.array == [1, 2.5])
       try await anna.terminate()
       try await ben.terminate()
+    }
+
+    /// So no server sends one; the client would leave it as the map that it is.
+    @Test("A vector with integers is refused by the emulator", .enabled(if: Emulator.isInstalled))
+    func integerVector() async throws {
+      let base = try service(await Emulator.shared().port, database)
+      let vector: MapValue = ["__type__": "__vector__", "value": [1, 2]]
+      let write = Mutation(try DocumentPath("values/v"), .set(["v": .map(vector)], []))
+      let error = await #expect(throws: StatusError.self) {
+        try await base.commit([write], token: nil)
+      }
+      #expect(error?.code == .invalidArgument && error?.message.contains("double") == true)
     }
 
     @Test("The app's call leads to the server", arguments: RealServer.installed)

@@ -103,6 +103,86 @@
       try await db.terminate()
     }
 
+    /// What a listener hears.
+    private struct Heard: Sendable {
+      var ids: [String] = []
+      var error: FirestoreError?
+    }
+
+    private func listen(
+      _ query: Query, _ heard: Mailbox<Heard>
+    ) -> any ListenerRegistration {
+      query.addSnapshotListener(includeMetadataChanges: true) { snapshot, error in
+        if let error { heard.put(Heard(error: error as? FirestoreError)) }
+        if let snapshot, snapshot.isSynced { heard.put(Heard(ids: snapshot.ids)) }
+      }
+    }
+
+    @Test("A document that cannot be read ends the listeners of its targets alone")
+    func unreadable() async throws {
+      let server = try await ScriptedServer()
+      let db = firestore(try service(server.port))
+      let (rooms, halls) = (Mailbox<Heard>(), Mailbox<Heard>())
+      let listeners = [listen(db.collection("rooms"), rooms)]
+      let call = try await server.next()
+      let id = try await call.receive(ProtoListenRequest.self).addTarget.targetID
+      try call.serve(id, [("rooms/a", 1)], token: "t5", at: 5)
+      #expect(await rooms.next()?.ids == ["a"])
+      let others = [listen(db.collection("halls"), halls)]
+      let other = try await call.receive(ProtoListenRequest.self).addTarget.targetID
+      try call.serve(other, [("halls/b", 1)], token: "t6", at: 6)
+      #expect(await halls.next()?.ids == ["b"])
+      var bad = Answers.document("rooms/bad", 1, at: 7, matching: [id])
+      bad.documentChange.document.fields[0].value.valueType = nil
+      try call.send(bad)
+      try call.send(Answers.document("halls/c", 1, at: 7, matching: [other]))
+      try call.send(Answers.target(.noChange, token: "t7", at: 7))
+      let error = try #require(await rooms.next()?.error)
+      #expect(error.code == .dataLoss && error.message.contains("rooms/bad"))
+      #expect(await halls.next()?.ids == ["b", "c"])
+      // The server is told, on the same stream, and whoever listens anew gets what it has then.
+      #expect(try await call.receive(ProtoListenRequest.self).removeTarget == id)
+      try call.send(Answers.target(.remove, [id]))
+      let again = [listen(db.collection("rooms"), rooms)]
+      let added = try await call.receive(ProtoListenRequest.self).addTarget
+      #expect(String(decoding: added.resumeToken, as: UTF8.self) == "t6")
+      try call.serve(added.targetID, [("rooms/good", 2)], token: "t8", at: 8)
+      #expect(await rooms.next()?.ids == ["a", "good"])
+      for listener in listeners + others + again { listener.remove() }
+      try await db.terminate()
+    }
+
+    @Test("A refusal that names no target is of all")
+    func refusalOfAll() async throws {
+      let server = try await ScriptedServer()
+      let db = firestore(try service(server.port))
+      let (rooms, halls) = (Mailbox<Heard>(), Mailbox<Heard>())
+      let listeners = [
+        listen(db.collection("rooms"), rooms), listen(db.collection("halls"), halls),
+      ]
+      let call = try await server.next()
+      for path in ["rooms/a", "halls/b"] {
+        let id = try await call.receive(ProtoListenRequest.self).addTarget.targetID
+        try call.serve(id, [(path, 1)], token: "t5", at: 5)
+      }
+      while await rooms.next()?.ids != ["a"] {}
+      while await halls.next()?.ids != ["b"] {}
+      try call.send(
+        Answers.target(
+          .remove,
+          cause: .with {
+            $0.code = 7
+            $0.message = "no"
+          }))
+      for heard in [rooms, halls] {
+        var next = await heard.next()
+        while next?.error == nil { next = await heard.next() }
+        #expect(next?.error?.code == .permissionDenied)
+      }
+      for listener in listeners { listener.remove() }
+      try await db.terminate()
+    }
+
     @Test("A filter of names tells which documents are gone")
     func bloom() async throws {
       let server = try await ScriptedServer()

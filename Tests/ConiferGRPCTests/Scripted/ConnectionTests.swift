@@ -2,6 +2,7 @@
   import ConiferProtobuf
   import ConiferDocument
   import ConiferWire
+  import GRPCCore
   import GRPCNIOTransportHTTP2Posix
   import TestSupport
   import Testing
@@ -50,8 +51,11 @@
       let server = try SilentServer()
       let line = WatchLine(
         try service(server.port) {
-          $0.keepAlive = .milliseconds(50)
-          $0.keepAliveTimeout = .milliseconds(50)
+          // Asked that often, the server would never be given up.
+          $0.keepAlive = .milliseconds(20)
+          $0.keepAliveTimeout = .milliseconds(100)
+          // Nothing else gives it up.
+          $0.openTimeout = .seconds(600)
         })
       // On a busy machine even before the stream is open.
       #expect(await line.end()?.code == .unavailable)
@@ -71,6 +75,23 @@
         try await asked.lookup([try DocumentPath("a/b")], token: nil)
       }
       #expect(refused?.code == .unavailable)
+    }
+
+    @Test(
+      "A connection on which nothing comes is given up with the stream that was closed before it was open"
+    )
+    func closedBeforeOpen() async throws {
+      let server = try await ScriptedServer()
+      let relay = try CountingRelay(to: server.port, silent: 1)
+      let service = try service(relay.port) { $0.openTimeout = .seconds(600) }
+      let first = WatchLine(service)
+      try await eventually("the client connects") { relay.silent.begun == 1 }
+      first.stream.close()
+      #expect(await first.end() == nil)
+      try await eventually("the connection is given up") { relay.silent.ended == 1 }
+      let second = WatchLine(service)
+      #expect(await second.opened())
+      second.stream.close()
     }
 
     @Test("One that answers signs of life is not")
@@ -114,6 +135,91 @@
       get.end()
       _ = try? await documents
       line.stream.close()
+    }
+
+    @Test(
+      "A server that is unavailable by its own word keeps its connection, to streams and requests")
+    func unavailable() async throws {
+      let server = try await ScriptedServer()
+      let service = try service(server.port)
+      let refusal = RPCError(code: .unavailable, message: "later")
+      let line = WatchLine(service)
+      let first = try await server.next()
+      // With and without headers before.
+      try first.send(Answers.target(.noChange, token: "t", at: 7))
+      first.end(refusal)
+      #expect(await line.end() == StatusError(.unavailable, "later"))
+      let next = WatchLine(service)
+      let second = try await server.next()
+      second.end(refusal)
+      #expect(await next.end()?.code == .unavailable)
+      async let documents = service.lookup([try DocumentPath("a/b")], token: nil)
+      let get = try await server.next()
+      get.end(refusal)
+      _ = try? await documents
+      let last = WatchLine(service)
+      let third = try await server.next()
+      #expect([second.peer, get.peer, third.peer] == [String](repeating: first.peer, count: 3))
+      last.stream.close()
+    }
+
+    @Test("A connection that breaks has the next attempt make another at once")
+    func broken() async throws {
+      let server = try await ScriptedServer()
+      let relay = try CountingRelay(to: server.port, connections: 10)
+      let service = try service(relay.port)
+      let line = WatchLine(service)
+      #expect(await line.opened())
+      let first = try await server.next()
+      try first.send(Answers.target(.noChange, token: "t", at: 7))
+      _ = try await line.said()
+      relay.cut()
+      let error = await line.end()
+      #expect(error?.code == .unavailable && error?.message.contains("was lost") == true)
+      let next = WatchLine(service)
+      let event = await next.next()
+      guard case .opened = event else { throw Ended(instead: String(describing: event)) }
+      #expect(try await server.next().peer != first.peer)
+      next.stream.close()
+    }
+
+    @Test(
+      "A connection that has no calls is asked for signs of life, also for those that come then")
+    func keepAliveWithoutCalls() async throws {
+      let server = try await ScriptedServer()
+      let relay = try CountingRelay(to: server.port)
+      let service = try service(relay.port) {
+        // So long that only a server that is dead would not answer.
+        $0.keepAlive = .seconds(4)
+        $0.keepAliveTimeout = .seconds(3)
+      }
+      let line = WatchLine(service)
+      #expect(await line.opened())
+      _ = try await server.next()
+      line.stream.close()
+      #expect(await line.end() == nil)
+      let before = relay.count
+      // An answer takes 17 bytes.
+      try await eventually("the server answers") { relay.count >= before + 2 * 17 }
+      let next = WatchLine(service)
+      #expect(await next.opened())
+      relay.mute()
+      let error = await next.end()
+      #expect(error?.code == .unavailable)
+    }
+
+    @Test("Options and what holds them show no header's value, and tell what else they are")
+    func secrets() throws {
+      var options = GRPCOptions()
+      options.headers = ["x-app": "s3cret"]
+      options.answerLimit = 77
+      var dumped = ""
+      dump(options, to: &dumped)
+      dump(DocumentTransport.grpc(to: DatabaseID(project: "test"), options: options), to: &dumped)
+      dump(try service(1) { $0 = options }, to: &dumped)
+      for text in [dumped, "\(options)", String(reflecting: options)] {
+        #expect(!text.contains("s3cret") && text.contains("x-app") && text.contains("77"))
+      }
     }
 
     @Test(

@@ -53,6 +53,83 @@
       #expect(error?.code == .internal)
     }
 
+    @Test(
+      "What the server does not say when it was changed or read is refused",
+      arguments: [true, false])
+    func timeless(_ isFound: Bool) async throws {
+      let server = try await ScriptedServer()
+      let base = try service(server.port)
+      let path = try DocumentPath("rooms/a")
+      async let result = Result { try await base.lookup([path], token: nil) }
+      let call = try await server.next()
+      try call.send(
+        ProtoBatchGetDocumentsResponse.with {
+          if isFound {
+            $0.found.name = "\(Answers.root)/rooms/a"
+            $0.readTime = Answers.time(8)
+          } else {
+            $0.missing = "\(Answers.root)/rooms/a"
+          }
+        })
+      call.end()
+      let told = await result
+      let error = #expect(throws: StatusError.self) { try told.get() }
+      #expect(error?.code == .internal && error?.message.contains("rooms/a") == true)
+    }
+
+    @Test("More answers than the options allow end a request")
+    func answerLimit() async throws {
+      let server = try await ScriptedServer()
+      let base = try service(server.port) { $0.answerLimit = 10_000 }
+      let paths = try (0..<20).map { try DocumentPath("rooms/r\($0)") }
+      for count in [9, 20] {
+        async let result = Result { try await base.lookup(Array(paths.prefix(count)), token: nil) }
+        let call = try await server.next()
+        for path in paths.prefix(count) {
+          try call.send(
+            ProtoBatchGetDocumentsResponse.with {
+              $0.found.name = "\(Answers.root)/\(path)"
+              $0.found.updateTime = Answers.time(3)
+              $0.found.fields = [
+                .with {
+                  $0.key = "text"
+                  $0.value.stringValue = String(repeating: "x", count: 1_000)
+                }
+              ]
+              $0.readTime = Answers.time(8)
+            })
+        }
+        // Of too many the client has enough before the server has said all.
+        if count == 9 { call.end() }
+        let told = await result
+        guard count > 9 else {
+          #expect(try told.get().count == count)
+          continue
+        }
+        let error = #expect(throws: StatusError.self) { try told.get() }
+        #expect(error?.code == .outOfRange && error?.message.contains("10000 bytes") == true)
+        await call.ended()
+      }
+    }
+
+    @Test("A request that the server does not answer ends, and the server knows when")
+    func deadline() async throws {
+      let server = try await ScriptedServer()
+      let base = try service(server.port) { $0.requestTimeout = .milliseconds(300) }
+      let path = try DocumentPath("rooms/a")
+      // On a busy machine even before it reaches the server.
+      while true {
+        async let result = Result { try await base.lookup([path], token: nil) }
+        let told = await result
+        let error = #expect(throws: StatusError.self) { try told.get() }
+        #expect(error?.code == .deadlineExceeded, "\(String(describing: error))")
+        guard server.waiting > 0 else { continue }
+        let call = try await server.next()
+        #expect(call.header("grpc-timeout") != nil)
+        return await call.ended()
+      }
+    }
+
     @Test("The server's refusal is told with its code", arguments: StatusCode.allCases)
     func refusal(_ code: StatusCode) async throws {
       guard let status = Status.Code(rawValue: code.rawValue), let refusal = RPCError.Code(status)

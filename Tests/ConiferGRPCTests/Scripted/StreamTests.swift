@@ -121,18 +121,94 @@
     }
 
     /// It would come again with the next attempt, which the code has come late.
-    @Test("What makes no sense ends the stream")
-    func malformed() async throws {
+    @Test("What makes no sense and is of no document ends the stream", arguments: [true, false])
+    func malformed(_ isMessage: Bool) async throws {
       let server = try await ScriptedServer()
       let line = WatchLine(try service(server.port))
       let call = try await server.next()
-      try call.send(
-        ProtoListenResponse.with { response in
-          response.documentChange.document.name = "projects/other/databases/(default)/documents/a/b"
-        })
+      if isMessage {
+        try call.send(Answers.target(.noChange, token: "t", at: .max))
+      } else {
+        call.send([0xFF])
+      }
       let error = await line.end()
-      #expect(error?.code == .dataLoss && error?.message.contains("is not of the database") == true)
+      #expect(error?.code == .dataLoss && error?.message.contains("cannot be read") == true)
       await call.ended()
+    }
+
+    /// A way in which what is said of a document cannot be read.
+    enum Flaw: CaseIterable, Sendable {
+      case database, value, time, updateTime, text, nesting, deletionTime, removedName
+
+      /// What is said of the document `rooms/bad` for the targets 2 and 4, the latter of which it leaves if it can.
+      func bytes() throws -> [UInt8] {
+        var response = Answers.document("rooms/bad", 1, at: 5, matching: [2], leaving: [4])
+        switch self {
+        case .database:
+          response.documentChange.document.name =
+            "projects/other/databases/(default)/documents/rooms/bad"
+        case .value: response.documentChange.document.fields[0].value.valueType = nil
+        case .time: response.documentChange.document.createTime.nanos = -1
+        case .updateTime: response.documentChange.document.clearUpdateTime()
+        case .text:
+          response.documentChange.document.fields[0].value.stringValue = "?mark?"
+          var bytes = try response.serializedBytes() as [UInt8]
+          let mark = Array("?mark?".utf8)
+          let place = try #require(
+            bytes.indices.first { bytes[$0...].starts(with: mark) })
+          bytes[place] = 0xFF
+          return bytes
+        case .nesting:
+          var value = ProtoValue.with { $0.integerValue = 1 }
+          for _ in 0..<60 { value = .with { [value] in $0.arrayValue.values = [value] } }
+          response.documentChange.document.fields[0].value = value
+        case .deletionTime:
+          response = .with {
+            $0.documentDelete.document = "\(Answers.root)/rooms/bad"
+            $0.documentDelete.removedTargetIds = [2, 4]
+            $0.documentDelete.readTime = .init(seconds: 0, nanos: -1)
+          }
+        case .removedName:
+          response = .with {
+            $0.documentRemove.document = "rooms/bad"
+            $0.documentRemove.removedTargetIds = [2, 4]
+          }
+        }
+        return try response.serializedBytes()
+      }
+    }
+
+    @Test(
+      "What is said of a document and cannot be read is told with its name and targets",
+      arguments: Flaw.allCases)
+    func unreadable(_ flaw: Flaw) async throws {
+      let server = try await ScriptedServer()
+      let line = WatchLine(try service(server.port))
+      #expect(await line.opened())
+      let call = try await server.next()
+      call.send(try flaw.bytes())
+      try call.send(Answers.target(.noChange, token: "t", at: 7))
+      guard case .unreadable(let error, let ids) = try await line.said().0 else {
+        throw Ended(instead: "what can be read")
+      }
+      #expect(error.code == .dataLoss && error.message.contains("rooms/bad"))
+      #expect(ids == [2, 4])
+      // The rest goes on.
+      #expect(try await line.said().1 == Timestamp(seconds: 7))
+      line.stream.close()
+    }
+
+    @Test("What is in a document that leaves its targets does not matter")
+    func leavingUnreadable() async throws {
+      let server = try await ScriptedServer()
+      let line = WatchLine(try service(server.port))
+      #expect(await line.opened())
+      let call = try await server.next()
+      var response = Answers.document("rooms/bad", 1, at: 5, matching: [], leaving: [2])
+      response.documentChange.document.fields[0].value.valueType = nil
+      try call.send(response)
+      #expect(try await line.said().0 == .left(try DocumentPath("rooms/bad"), [2]))
+      line.stream.close()
     }
 
     @Test("A server that ends a stream well has it opened again, as one that cannot be reached")
@@ -167,25 +243,56 @@
         _ = try await line.said()
       }
       // Requests on the same connection are answered meanwhile, and give what would come the time to come.
-      let path = try DocumentPath("rooms/a")
-      for _ in 0..<50 {
-        async let found = base.lookup([path], token: nil)
-        let get = try await server.next()
-        try get.send(
-          ProtoBatchGetDocumentsResponse.with { $0.missing = "\(Answers.root)/rooms/a" })
-        get.end()
-        #expect(try await found.count == 1)
-      }
+      for _ in 0..<50 { try await answer(server, base) }
       let before = relay.count
       #expect(line.events.count == 0)
-      for _ in 0..<count { line.stream.taken() }
-      for _ in (WatchStreamLimits.ahead + 10)..<count { _ = try await line.said() }
+      for _ in (WatchStreamLimits.ahead + 10)..<count {
+        line.stream.taken()
+        _ = try await line.said()
+      }
       // Windows and buffers hold less than two thirds of the 30 MB.
       #expect(before < 20_000_000 && relay.count >= 30_000_000)
       line.stream.close()
     }
 
-    @Test("Writes are greeted and answered in order, and what was sent before the end arrives")
+    @Test("Large messages are told one after the other, as they are taken in")
+    func creditByBytes() async throws {
+      let server = try await ScriptedServer()
+      let base = try service(server.port)
+      let line = WatchLine(base)
+      #expect(await line.opened())
+      let call = try await server.next()
+      var large = Answers.document("rooms/a", 1, at: 5, matching: [2])
+      let (size, count) = (1_500_000, 12)
+      large.documentChange.document.fields[0].value.stringValue = String(
+        repeating: "x", count: size)
+      for _ in 0..<count { try call.send(large) }
+      let ahead = WatchStreamLimits.bytesAhead / size
+      for _ in 0..<ahead { _ = try await line.said() }
+      // What is asked for meanwhile gives what would come the time to come.
+      for _ in 0..<50 { try await answer(server, base) }
+      #expect(line.events.count == 0)
+      for _ in ahead..<count {
+        line.stream.taken()
+        _ = try await line.said()
+      }
+      line.stream.close()
+    }
+
+    private func answer(_ server: ScriptedServer, _ base: GRPCService) async throws {
+      let path = try DocumentPath("rooms/a")
+      async let found = base.lookup([path], token: nil)
+      let get = try await server.next()
+      try get.send(
+        ProtoBatchGetDocumentsResponse.with {
+          $0.missing = "\(Answers.root)/rooms/a"
+          $0.readTime = Answers.time(1)
+        })
+      get.end()
+      #expect(try await found.count == 1)
+    }
+
+    @Test("Writes are greeted and answered in order")
     func writes() async throws {
       let server = try await ScriptedServer()
       let events = Mailbox<WriteStreamEvent>()
@@ -230,10 +337,119 @@
       #expect(result.commitTime.seconds == 9 && result.results.map(\.transforms) == [[5], [], []])
       #expect(result.results.map(\.updateTime?.seconds) == [9, nil, nil])
       stream.send([Mutation(path, .delete)], token: [4])
+      #expect(try await call.receive(ProtoWriteRequest.self).writes.count == 1)
       stream.close()
       guard case .closed(nil) = await events.next() else { throw Ended() }
-      #expect(try await call.receive(ProtoWriteRequest.self).writes.count == 1)
       await call.ended()
+    }
+
+    private func write(_ n: Int, size: Int = 0) throws -> Mutation {
+      Mutation(
+        try DocumentPath("rooms/r\(n)"),
+        .set(["n": .integer(Int64(n)), "text": .string(String(repeating: "x", count: size))], []))
+    }
+
+    /// A stream of writes that was greeted, as the client and the server have it.
+    private func greeted(
+      _ base: GRPCService, _ server: ScriptedServer
+    ) async throws -> (any WriteStream, ScriptedCall, Mailbox<WriteStreamEvent>) {
+      let events = Mailbox<WriteStreamEvent>()
+      let stream = base.openWrites(token: nil) { events.put($0) }
+      guard case .opened = await events.next() else { throw Ended() }
+      stream.greet(token: [])
+      let call = try await server.next()
+      #expect(call.method == "Write")
+      let greeting = try await call.receive(ProtoWriteRequest.self)
+      #expect(greeting.writes.isEmpty)
+      try call.send(ProtoWriteResponse.with { $0.streamToken = .init([1]) })
+      guard case .greeted = await events.next() else { throw Ended() }
+      return (stream, call, events)
+    }
+
+    /// It would be made twice, and the second time perhaps after what came later.
+    @Test("What a stream of writes has not sent when it is closed is never sent")
+    func cutWrites() async throws {
+      let server = try await ScriptedServer()
+      let relay = try CountingRelay(to: server.port)
+      let base = try service(relay.port) { $0.linger = .seconds(600) }
+      let (stream, call, events) = try await greeted(base, server)
+      relay.holdsClient = true
+      // More than sockets and buffers hold.
+      let count = 40
+      for n in 0..<count { stream.send([try write(n, size: 1_000_000)], token: [1]) }
+      stream.close()
+      guard case .closed(nil) = await events.next() else { throw Ended() }
+      relay.holdsClient = false
+      var arrived = 0
+      while let bytes = await call.inbound.next() {
+        let request = try ProtoWriteRequest(serializedBytes: bytes)
+        if !request.writes.isEmpty { arrived += 1 }
+      }
+      #expect(arrived < count / 2)
+      call.end()
+    }
+
+    @Test("A stream of writes begins when the server has done what the one before it sent")
+    func orderOfWrites() async throws {
+      let server = try await ScriptedServer()
+      let base = try service(server.port) { $0.linger = .seconds(600) }
+      let (first, call, _) = try await greeted(base, server)
+      first.send([try write(1)], token: [1])
+      #expect(try await call.receive(ProtoWriteRequest.self).writes.count == 1)
+      first.close()
+      // One that is given up before its turn never begins.
+      base.openWrites(token: nil) { _ in }.close()
+      async let second = greeted(base, server)
+      // What is asked for meanwhile is asked at once.
+      for _ in 0..<50 { try await answer(server, base) }
+      #expect(server.waiting == 0)
+      await call.ended()
+      call.end()
+      let (stream, next, _) = try await second
+      stream.send([try write(2)], token: [1])
+      #expect(try await next.receive(ProtoWriteRequest.self).writes.count == 1)
+      stream.close()
+    }
+
+    @Test("A server that does not end a stream of writes keeps the next one for a moment alone")
+    func endlessWrites() async throws {
+      let server = try await ScriptedServer()
+      let base = try service(server.port) { $0.linger = .milliseconds(1) }
+      let (first, _, _) = try await greeted(base, server)
+      first.close()
+      let (second, _, _) = try await greeted(base, server)
+      second.close()
+    }
+
+    /// They were made, and would be sent again.
+    @Test("Writes count as made whatever can be read of their results")
+    func unreadableResults() async throws {
+      let server = try await ScriptedServer()
+      let (stream, call, events) = try await greeted(service(server.port), server)
+      stream.send([try write(1), try write(2)], token: [1])
+      _ = try await call.receive(ProtoWriteRequest.self)
+      try call.send(
+        ProtoWriteResponse.with {
+          $0.streamToken = .init([2])
+          $0.commitTime = Answers.time(9)
+          $0.writeResults = [
+            .with {
+              $0.updateTime = .init(seconds: .max, nanos: 0)
+              $0.transformResults = [.with { $0.integerValue = 5 }]
+            },
+            .with {
+              $0.updateTime = Answers.time(9)
+              $0.transformResults = [.init()]
+            },
+          ]
+        })
+      guard case .answered(let result, token: [2]) = await events.next() else { throw Ended() }
+      #expect(result.results.map(\.updateTime?.seconds) == [nil, 9])
+      #expect(result.results.map(\.transforms) == [[5], []])
+      // What is no message at all ends the stream, and is tried again soon.
+      call.send([0xFF])
+      guard case .closed(let error?) = await events.next() else { throw Ended() }
+      #expect(error.code == .internal)
     }
 
     @Test("A greeting shows the last stream's token to a server that goes on with it")

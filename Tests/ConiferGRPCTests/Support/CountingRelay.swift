@@ -10,49 +10,107 @@
     import Darwin
   #endif
 
-  /// A way to a port of this machine that counts the bytes that come from there, for one connection.
+  /// A way to a port of this machine that counts the bytes that come from there, for one connection after the other.
   final class CountingRelay: Sendable {
     let port: Int
     private let listening: Int32
-    private let received: Counter
+    private let state: Passing
 
-    private final class Counter: Sendable {
-      private let bytes = Mutex(0)
-      var value: Int { bytes.withLock { $0 } }
-      func add(_ count: Int) { bytes.withLock { $0 += count } }
+    /// What passes.
+    private final class Passing: Sendable {
+      private let state = Mutex(
+        (bytes: 0, isMute: false, holds: false, files: [Int32](), silent: (begun: 0, ended: 0)))
+
+      var bytes: Int { state.withLock { $0.bytes } }
+      var isMute: Bool { state.withLock { $0.isMute } }
+      var holdsClient: Bool {
+        get { state.withLock { $0.holds } }
+        set { state.withLock { $0.holds = newValue } }
+      }
+      func add(_ count: Int) { state.withLock { $0.bytes += count } }
+      var silent: (begun: Int, ended: Int) { state.withLock { $0.silent } }
+      func beginSilence() { state.withLock { $0.silent.begun += 1 } }
+      func endSilence() { state.withLock { $0.silent.ended += 1 } }
+      func mute() { state.withLock { $0.isMute = true } }
+      func opened(_ files: [Int32]) { state.withLock { $0.files = files } }
+      /// Within the lock, so that no file is closed that another has got.
+      func cut() {
+        state.withLock { for file in $0.files { shutdown(file, Int32(SHUT_RDWR)) } }
+      }
+      func closed() {
+        state.withLock { state in
+          for file in state.files { close(file) }
+          state.files = []
+        }
+      }
     }
 
-    init(to target: Int) throws {
-      let received = Counter()
+    /// - Parameters:
+    ///   - target: where to.
+    ///   - connections: how many are led there.
+    ///   - silent: how many before these are taken, and nothing is said on them.
+    init(to target: Int, connections: Int = 1, silent: Int = 0) throws {
+      let state = Passing()
       (listening, port) = try Sockets.listen()
-      self.received = received
+      self.state = state
       let listening = listening
       Thread.detachNewThread {
-        let client = accept(listening, nil, nil)
-        let server = Sockets.connect(target)
-        guard client >= 0, server >= 0 else { return }
-        var isOn: Int32 = 1
-        for file in [client, server] {
-          setsockopt(
-            file, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+        for _ in 0..<silent {
+          let client = accept(listening, nil, nil)
+          state.beginSilence()
+          var buffer = [UInt8](repeating: 0, count: 1 << 12)
+          while read(client, &buffer, buffer.count) > 0 {}
+          close(client)
+          state.endSilence()
         }
-        Thread.detachNewThread { Self.pump(client, server) { _ in } }
-        Self.pump(server, client) { received.add($0) }
-        close(client)
-        close(server)
+        for _ in 0..<connections {
+          let client = accept(listening, nil, nil)
+          let server = Sockets.connect(target)
+          guard client >= 0, server >= 0 else { return }
+          var isOn: Int32 = 1
+          for file in [client, server] {
+            setsockopt(
+              file, Int32(IPPROTO_TCP), TCP_NODELAY, &isOn, socklen_t(MemoryLayout<Int32>.size))
+          }
+          state.opened([client, server])
+          let other = Mailbox<Void>()
+          Thread.detachNewThread {
+            Self.pump(client, server, state) { _ in
+              while state.holdsClient { usleep(1_000) }
+            }
+            other.end()
+          }
+          Self.pump(server, client, state) { state.add($0) }
+          while other.isOpen { usleep(1_000) }
+          state.closed()
+        }
       }
     }
 
     deinit { close(listening) }
 
     /// How many bytes the client was sent.
-    var count: Int { received.value }
+    var count: Int { state.bytes }
+    /// Ends the connection.
+    func cut() { state.cut() }
+    /// How many connections on which nothing is said the client has made, and ended.
+    var silent: (begun: Int, ended: Int) { state.silent }
+    /// Whether what comes from the client waits.
+    var holdsClient: Bool {
+      get { state.holdsClient }
+      set { state.holdsClient = newValue }
+    }
+    /// Nothing passes any more, and nobody is told.
+    func mute() { state.mute() }
 
-    private static func pump(_ from: Int32, _ to: Int32, _ passed: (Int) -> Void) {
+    private static func pump(
+      _ from: Int32, _ to: Int32, _ state: Passing, _ passed: (Int) -> Void
+    ) {
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while true {
         let count = read(from, &buffer, buffer.count)
         guard count > 0 else { break }
+        if state.isMute { continue }
         var start = 0
         while start < count {
           let sent = buffer.withUnsafeBytes { bytes in

@@ -42,6 +42,9 @@ final class Mailbox<Element: Sendable>: Sendable {
     }
   }
 
+  /// Whether more may come.
+  var isOpen: Bool { state.withLock { !$0.hasEnded } }
+
   /// What waits to be taken.
   var count: Int { state.withLock { $0.elements.count } }
 }

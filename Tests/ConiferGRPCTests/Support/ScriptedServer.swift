@@ -96,6 +96,9 @@
       continuation.yield(.message(try message.serializedBytes()))
     }
 
+    /// Sends bytes, whether they are a message or not.
+    func send(_ bytes: [UInt8]) { continuation.yield(.message(bytes)) }
+
     /// Ends the call; nil for a good end.
     func end(_ error: RPCError? = nil) {
       continuation.yield(.end(error))

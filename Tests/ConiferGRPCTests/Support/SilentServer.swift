@@ -18,19 +18,25 @@
       (file, port) = try Sockets.listen()
       let file = file
       Thread.detachNewThread {
-        let connection = accept(file, nil, nil)
-        guard connection >= 0 else { return }
-        if speaks {
-          // Its settings, and that it has read those of the client.
-          var begin: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 0, 4, 1, 0, 0, 0, 0]
-          _ = write(connection, &begin, begin.count)
+        while true {
+          let connection = accept(file, nil, nil)
+          guard connection >= 0 else { return }
+          Thread.detachNewThread { Self.serve(connection, speaks) }
         }
-        var buffer = [UInt8](repeating: 0, count: 1 << 16)
-        while read(connection, &buffer, buffer.count) > 0 {}
-        close(connection)
       }
     }
 
     deinit { close(file) }
+
+    private static func serve(_ connection: Int32, _ speaks: Bool) {
+      if speaks {
+        // Its settings, and that it has read those of the client.
+        var begin: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0] + [0, 0, 0, 4, 1, 0, 0, 0, 0]
+        _ = write(connection, &begin, begin.count)
+      }
+      var buffer = [UInt8](repeating: 0, count: 1 << 16)
+      while read(connection, &buffer, buffer.count) > 0 {}
+      close(connection)
+    }
   }
 #endif

@@ -7,6 +7,7 @@
   import ConiferStorage
   import ConiferTree
   import Foundation
+  import NetworkTestSupport
   import Synchronization
   import TestSupport
 
@@ -61,7 +62,7 @@
       let database = open()
       let root = database.reference()
       root.observe(.value) { _ in }
-      let file = FileNotes(notes)
+      let file = try FileNotes(notes)
       var random = Seeded(seed)
       let last = Int.random(in: 1...60, using: &random)
       // Some first lives may be killed before anything is acknowledged.
@@ -102,23 +103,5 @@
       }
       return Set(numbers)
     }
-  }
-
-  /// Lines at the end of a file, which are there when the process is killed after `add`.
-  private final class FileNotes: Sendable {
-    private let descriptor: Int32
-    private let ends = Atomic(0)
-
-    init(_ path: String) {
-      descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o644)
-    }
-
-    func add(_ line: String) {
-      let bytes = Array("\(line)\n".utf8)
-      _ = write(descriptor, bytes, bytes.count)
-    }
-
-    /// Counts a write whose end was noted; how many there are.
-    func countEnd() -> Int { ends.add(1, ordering: .relaxed).newValue }
   }
 #endif

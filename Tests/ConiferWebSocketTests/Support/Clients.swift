@@ -7,24 +7,9 @@
   import ConiferWebSocket
   import Dispatch
   import Logging
+  import NetworkTestSupport
   import Synchronization
   import Testing
-
-  /// Time that passes faster than it does, so that clients wait less between attempts.
-  struct FastClock: EngineClock {
-    let factor: Int64
-    private let queue = DispatchQueue(label: "fast clock")
-
-    init(_ factor: Int64) { self.factor = factor }
-
-    var now: Int64 { Int64(DispatchTime.now().uptimeNanoseconds / 1_000_000) * factor }
-    var wallTime: Int64 { 1_700_000_000_000 + now }
-
-    func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void) {
-      let wait = max(0, moment - now) / factor + 1
-      queue.asyncAfter(deadline: .now() + .milliseconds(Int(wait)), execute: body)
-    }
-  }
 
   /// A database's newest value at a place, and waiting for one.
   final class Watch: Sendable {
@@ -120,10 +105,5 @@
     configuration.logger.logLevel = .critical
     change(&configuration)
     return Database(configuration)
-  }
-
-  /// The number that an environment variable gives, or a small one.
-  func size(_ name: String, _ usual: Int) -> Int {
-    ProcessEnvironment.value(name).flatMap { Int($0) } ?? usual
   }
 #endif

@@ -177,7 +177,7 @@ extension LinkCounts {
     if isMoment { moments += 1 }
     switch change {
     case .document, .left: documents += 1
-    case .targets, .filter: break
+    case .targets, .filter, .unreadable: break
     }
   }
 }

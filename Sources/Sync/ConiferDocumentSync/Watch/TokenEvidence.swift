@@ -7,12 +7,12 @@ struct TokenEvidence: Sendable {
   private var open: Set<TargetID> = []
   /// Those of them that were removed meanwhile: until the server answers that, what it says of them still shows it.
   private var leaving: Set<TargetID> = []
-  /// The targets that the server went on with.
-  private var known: Set<TargetID> = []
+  /// Whether the server went on with a target.
+  private var goesOn = false
   private var hasReset = false
 
   /// Whether the server knows none of the tokens, and has said so of one at least.
-  var isOfNewServer: Bool { hasReset && open.isEmpty && leaving.isEmpty && known.isEmpty }
+  var isOfNewServer: Bool { hasReset && open.isEmpty && leaving.isEmpty && !goesOn }
 
   /// A target is asked for from where it was.
   mutating func resumed(_ id: TargetID) { open.insert(id) }
@@ -26,15 +26,14 @@ struct TokenEvidence: Sendable {
   /// The server refused a target.
   mutating func refused(_ id: TargetID) { open.remove(id) }
 
-  /// The server begins a target anew.
+  /// The server begins a target anew. One that went on with it before knew its token, whatever it does since.
   mutating func reset(_ id: TargetID) {
     hasReset = true
-    known.remove(id)
     take(id)
   }
 
   /// The server has told all of a target, without having begun it anew.
-  mutating func current(_ id: TargetID) { if take(id) { known.insert(id) } }
+  mutating func current(_ id: TargetID) { if take(id) { goesOn = true } }
 
   /// - Returns: whether nothing was known of a target's token.
   @discardableResult

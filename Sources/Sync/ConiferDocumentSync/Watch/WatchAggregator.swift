@@ -60,9 +60,12 @@ struct WatchAggregator: Sendable {
   }
 
   /// Whether what is said of a target is meant for the listen that there is now.
-  private func isActive(_ id: TargetID, _ targets: [TargetID: WatchTarget]) -> Bool {
+  func isActive(_ id: TargetID, _ targets: [TargetID: WatchTarget]) -> Bool {
     targets[id] != nil && states[id]?.isPending != true
   }
+
+  /// The targets of which the server may say something.
+  var all: [TargetID] { states.keys.sorted() }
 
   /// A target is asked for from where it was.
   mutating func resume(_ id: TargetID) { tokens.resumed(id) }
@@ -122,6 +125,7 @@ struct WatchAggregator: Sendable {
     case .filter(let id, let count, let filter):
       guard isActive(id, targets), let target = targets[id] else { return }
       check(target, count, filter, targets, matched)
+    case .unreadable(let error, _): pass(.unreadable(error))
     }
   }
 

@@ -9,10 +9,12 @@ package enum WatchFault: Sendable, Hashable, CustomStringConvertible {
   case past(Timestamp, newest: Timestamp)
   /// The server's time went back, so that what the client knows as of later times is void.
   case wentBack(Timestamp, newest: Timestamp)
+  /// What it said of a document that no listener needs cannot be read.
+  case unreadable(StatusError)
 
   /// What the log is told of once.
   enum Kind: Sendable {
-    case misplaced, past, wentBack
+    case misplaced, past, wentBack, unreadable
   }
 
   var kind: Kind {
@@ -20,6 +22,7 @@ package enum WatchFault: Sendable, Hashable, CustomStringConvertible {
     case .misplaced: .misplaced
     case .past: .past
     case .wentBack: .wentBack
+    case .unreadable: .unreadable
     }
   }
 
@@ -32,6 +35,7 @@ package enum WatchFault: Sendable, Hashable, CustomStringConvertible {
       "a snapshot is of \(time), before the newest one, of \(newest)"
     case .wentBack(let time, let newest):
       "the server's time went back from \(newest) to \(time): all is asked for anew"
+    case .unreadable(let error): error.message
     }
   }
 }

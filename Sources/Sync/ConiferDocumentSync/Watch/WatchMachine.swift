@@ -13,7 +13,7 @@ package enum WatchAction: Sendable, Hashable {
   case remove(TargetID)
   /// The store and the views are to take in what the server said; then `stored` is called.
   case event(RemoteEvent)
-  /// The server refused a target, or ended it.
+  /// The server refused a target, or ended it; or what it says of it cannot be read.
   case rejected(TargetID, StatusError)
   /// The log is to be told of something that is passed over.
   case log(WatchFault)
@@ -156,12 +156,20 @@ package struct WatchMachine: Sendable {
     guard case .open(var aggregator, let newest) = stream else { return [] }
     // Taken out meanwhile, so that it has one owner and is changed without being copied.
     stream = .closed
-    if case .targets(.rejected(let error), let ids, _) = change {
-      let refused = ids.filter {
+    switch change {
+    case .targets(.rejected(let error), let ids, _):
+      let refused = (ids.isEmpty ? aggregator.all : ids).filter {
         aggregator.refuse($0) && targets.removeValue(forKey: $0) != nil
       }
       stream = .open(aggregator, newest: newest)
       return refused.map { .rejected($0, error) }
+    case .unreadable(let error, let ids)
+    where ids.contains(where: { aggregator.isActive($0, targets) }):
+      let ended = ids.filter { aggregator.isActive($0, targets) }
+      stream = .open(aggregator, newest: newest)
+      // The server does not know: it is told that they are not listened to.
+      return ended.flatMap { unlisten($0) } + ended.map { .rejected($0, error) }
+    default: break
     }
     aggregator.take(change, targets, matched)
     // A snapshot before the newest one is outdated, unless the server's clock was wrong or this is

@@ -13,11 +13,15 @@
   extension Document {
     /// A document of a database, as a server sends it.
     ///
-    /// - Throws: when its name or a value makes no sense, or it is of another database.
+    /// - Throws: when its name or a value makes no sense, it is of another database, or it is not told when it was changed.
     package init(
       _ document: ProtoDocument, in database: DatabaseID, readTime: Timestamp = .zero
     ) throws(ProtoError) {
       let path = try DocumentPath(name: document.name, in: database)
+      // Without one it would be older than all that is known of it.
+      guard document.hasUpdateTime else {
+        throw ProtoError("The document \(document.name) has no time of its last change.")
+      }
       let made = document.hasCreateTime ? try Timestamp(document.createTime) : nil
       self.init(
         path, .found(try MapValue(document.fields)), version: try Timestamp(document.updateTime),

@@ -29,6 +29,8 @@
         filter.targetID = id
         filter.count = Int32(clamping: count)
         if let names { filter.unchangedNames = ProtoBloomFilter(names) }
+      // What a client's end of a connection tells the client; no server says it.
+      case .unreadable: break
       }
     }
   }

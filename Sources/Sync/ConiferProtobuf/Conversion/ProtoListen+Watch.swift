@@ -27,28 +27,30 @@
 
   extension WatchChange {
     /// What a server says on the stream of listens, and the moment up to which all was said of all targets, when it is
-    /// that; nil for what is not known here.
+    /// that; nil for what is not known here. What makes no sense of a document is `unreadable`.
     ///
-    /// - Throws: when it makes no sense.
+    /// - Throws: when anything else makes no sense.
     package static func read(
       _ response: ProtoListenResponse, in database: DatabaseID
     ) throws(ProtoError) -> (change: WatchChange, version: Timestamp?)? {
       switch response.responseType {
       case .targetChange(let change): return try read(change)
       case .documentChange(let change):
-        let document = try Document(change.document, in: database)
-        return (
-          .document(
-            document, matching: change.targetIds, leaving: change.removedTargetIds), nil
-        )
+        return (self.change(change, in: database), nil)
       case .documentDelete(let change):
-        let path = try DocumentPath(name: change.document, in: database)
-        let version = change.hasReadTime ? try Timestamp(change.readTime) : .zero
-        let document = Document(path, .missing, version: version)
-        return (.document(document, leaving: change.removedTargetIds), nil)
+        return (
+          readable(change.document, change.removedTargetIds) { (ids) throws(ProtoError) in
+            let path = try DocumentPath(name: change.document, in: database)
+            let version = change.hasReadTime ? try Timestamp(change.readTime) : .zero
+            return .document(Document(path, .missing, version: version), leaving: ids)
+          }, nil
+        )
       case .documentRemove(let change):
-        let path = try DocumentPath(name: change.document, in: database)
-        return (.left(path, change.removedTargetIds), nil)
+        return (
+          readable(change.document, change.removedTargetIds) { (ids) throws(ProtoError) in
+            .left(try DocumentPath(name: change.document, in: database), ids)
+          }, nil
+        )
       case .filter(let filter):
         return (
           .filter(filter.targetID, count: Int(filter.count), BloomFilter(filter.unchangedNames)),
@@ -58,6 +60,51 @@
       }
     }
 
+    private static func change(
+      _ change: ProtoDocumentChange, in database: DatabaseID
+    ) -> WatchChange {
+      let (ids, leaving) = (change.targetIds, change.removedTargetIds)
+      return readable(change.document.name, ids + leaving) { (_) throws(ProtoError) in
+        // What is in a document that matches no target does not matter.
+        guard !ids.isEmpty else {
+          return .left(try DocumentPath(name: change.document.name, in: database), leaving)
+        }
+        return .document(
+          try Document(change.document, in: database), matching: ids, leaving: leaving)
+      }
+    }
+
+    /// What a closure reads of what was said of a document for targets.
+    private static func readable(
+      _ name: String, _ ids: [TargetID],
+      _ body: ([TargetID]) throws(ProtoError) -> WatchChange
+    ) -> WatchChange {
+      do throws(ProtoError) { return try body(ids) } catch {
+        return .unreadable(name, ids, error)
+      }
+    }
+
+    /// What was said of a document for targets cannot be read.
+    fileprivate static func unreadable(
+      _ name: String, _ ids: [TargetID], _ error: ProtoError
+    ) -> WatchChange {
+      .unreadable(
+        StatusError(
+          .dataLoss,
+          "What the server sent of the document \(name.prefix(500)) cannot be read: \(error)"), ids)
+    }
+
+    /// What a server says on the stream of listens in bytes that are no message: which document it is of, and for which
+    /// targets, is read without the document.
+    ///
+    /// - Throws: the error, when they say nothing of a document.
+    package static func read(
+      unreadable bytes: [UInt8], _ error: ProtoError
+    ) throws(ProtoError) -> WatchChange {
+      guard let outline = ListenOutline(bytes) else { throw error }
+      return .unreadable(outline.document, outline.targets, error)
+    }
+
     private static func read(
       _ change: ProtoTargetChange
     ) throws(ProtoError) -> (change: WatchChange, version: Timestamp?)? {
@@ -65,7 +112,7 @@
       switch change.targetChangeType {
       case .noChange: event = .noChange
       case .add: event = .added
-      case .remove where change.hasCause: event = .rejected(StatusError(change.cause))
+      case .remove where change.cause.code != 0: event = .rejected(StatusError(change.cause))
       case .remove: event = .removed
       case .current: event = .current
       case .reset: event = .reset

@@ -103,12 +103,13 @@
       self.init(read)
     }
 
-    /// The numbers of a map that stands for a vector; nil for any other map.
+    /// The numbers of a map that stands for a vector; nil for any other map, also for one with integers, which would come
+    /// back as other values.
     fileprivate var vector: [Double]? {
       guard count == 2, self["__type__"] == .string("__vector__"),
         case .array(let values) = self["value"]
       else { return nil }
-      let numbers = values.compactMap { $0.number?.asDouble }
+      let numbers = values.compactMap { if case .double(let number) = $0 { number } else { nil } }
       return numbers.count == values.count ? numbers : nil
     }
   }

@@ -163,11 +163,16 @@ final class Listening {
       run(listens.streamOpened())
     case .said(let change, let version):
       watch.served()
-      if case .targets(.rejected, let ids, _) = change {
-        do throws(StoreError) { try targets.refused(ids) } catch {
-          watch.stream?.taken()
-          return recovery.report(error)
+      do throws(StoreError) {
+        switch change {
+        case .targets(.rejected, let ids, _):
+          try targets.refused(ids.isEmpty ? Array(targets.all) : ids)
+        case .unreadable(_, let ids): try targets.refused(ids)
+        default: break
         }
+      } catch {
+        watch.stream?.taken()
+        return recovery.report(error)
       }
       run(listens.received(change, version: version))
       watch.stream?.taken()

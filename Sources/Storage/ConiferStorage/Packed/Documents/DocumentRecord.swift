@@ -18,7 +18,8 @@ enum DocumentRecord {
 
   /// The value of a document's leaf.
   ///
-  /// - Throws: `invalid` for what no server said: a document of which nothing is known, or with pending writes.
+  /// - Throws: `invalid` for what no server said: a document of which nothing is known, or with pending writes; and for one
+  ///   whose values nest so deep that `decode` would take it for damage.
   static func encode(_ document: Document) throws(StoreError) -> Bytes {
     var body = ByteWriter()
     let flag =
@@ -39,7 +40,15 @@ enum DocumentRecord {
     DocumentValueCodec.append(document.version, to: &body)
     DocumentValueCodec.append(document.readTime, to: &body)
     if let time = document.createTime { DocumentValueCodec.append(time, to: &body) }
-    if let fields = document.fields { DocumentValueCodec.append(fields, to: &body) }
+    if let fields = document.fields {
+      guard DocumentValueCodec.isReadable(fields) else {
+        throw StoreError(
+          .invalid,
+          "The values of \(document.path) nest too deep to be kept. The service allows \(DocumentLimits.depth) levels."
+        )
+      }
+      DocumentValueCodec.append(fields, to: &body)
+    }
     var writer = ByteWriter()
     writer.reserveCapacity(body.count + 6)
     writer.byte(ValueTag.document)

@@ -25,6 +25,22 @@ enum DocumentValueCodec {
   /// How deep bytes may nest values: well above what a write may, so that damage cannot exhaust the stack.
   private static let deepest = 100
 
+  /// Whether fields that are written nest so little that they can be read: a map within a value takes two levels, an
+  /// array one.
+  static func isReadable(_ map: MapValue, depth: Int = 0) -> Bool {
+    depth <= deepest && map.fields.allSatisfy { isReadable($0.value, depth: depth + 1) }
+  }
+
+  private static func isReadable(_ value: DocumentValue, depth: Int) -> Bool {
+    guard depth <= deepest else { return false }
+    return switch value {
+    case .array(let elements): elements.allSatisfy { isReadable($0, depth: depth + 1) }
+    case .map(let map): isReadable(map, depth: depth + 1)
+    case .serverTimestamp(_, let previous?): isReadable(previous, depth: depth + 1)
+    default: true
+    }
+  }
+
   static func append(_ value: DocumentValue, to writer: inout ByteWriter) {
     switch value {
     case .null: writer.byte(Tag.null)

@@ -42,7 +42,7 @@ package protocol WatchStream: AnyObject, Sendable {
   /// Listens to a target no longer.
   func remove(_ target: TargetID)
   /// The client has taken in what was said next of what it had not taken in: more may come. A stream over a network
-  /// reads no more than `WatchStreamLimits.ahead` messages before; by default all that is said is told at once.
+  /// reads no further ahead than `WatchStreamLimits` says; by default all that is said is told at once.
   func taken()
   /// Ends the stream.
   func close()
@@ -56,6 +56,8 @@ extension WatchStream {
 package enum WatchStreamLimits {
   /// How many messages are told at most that the client has not taken in.
   package static let ahead = 64
+  /// How many bytes these take at most, as they came; one message is told however large it is.
+  package static let bytesAhead = 8 << 20
 }
 
 /// What comes on a stream of writes.

@@ -1,25 +1,35 @@
 import Synchronization
 
-/// How many more messages a stream may hand on; who has none left waits.
+/// How much more a stream may hand to its client, which takes it in later, in order; who has nothing left waits.
 package final class StreamCredit: Sendable {
   private struct State {
-    var left: Int
-    var waiting: CheckedContinuation<Void, Never>?
+    /// The bytes of each message that was handed on and not taken in.
+    var ahead: FIFO<Int> = FIFO()
+    var bytes = 0
+    /// Who waits to hand on a message of so many bytes.
+    var waiting: (bytes: Int, continuation: CheckedContinuation<Void, Never>)?
     var hasEnded = false
   }
 
-  private let state: Mutex<State>
+  private let messages: Int
+  private let bytes: Int
+  private let state = Mutex(State())
 
-  package init(_ messages: Int) { state = Mutex(State(left: messages)) }
+  /// - Parameters:
+  ///   - messages: how many may be ahead of the client.
+  ///   - bytes: how many bytes these take at most; one message may be ahead however large it is.
+  package init(_ messages: Int, bytes: Int = .max) {
+    self.messages = messages
+    self.bytes = bytes
+  }
 
-  /// Waits until a message may be handed on, and takes it from the rest; one waits at a time.
-  package func take() async {
+  /// Waits until a message may be handed on, which counts as ahead then; one waits at a time.
+  package func take(_ bytes: Int = 0) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         let isFree = state.withLock { state in
-          state.left -= 1
-          if state.left >= 0 || state.hasEnded { return true }
-          state.waiting = continuation
+          if state.hasEnded || hand(bytes, &state) { return true }
+          state.waiting = (bytes, continuation)
           return false
         }
         if isFree { continuation.resume() }
@@ -29,13 +39,21 @@ package final class StreamCredit: Sendable {
     }
   }
 
-  /// One more message may come.
+  private func hand(_ bytes: Int, _ state: inout State) -> Bool {
+    let isNext = state.ahead.isEmpty || bytes <= self.bytes - state.bytes
+    guard state.ahead.count < messages, isNext else { return false }
+    state.ahead.append(bytes)
+    state.bytes += bytes
+    return true
+  }
+
+  /// The oldest message that is ahead was taken in.
   package func grant() {
     let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
-      state.left += 1
-      guard state.left >= 0 else { return nil }
-      defer { state.waiting = nil }
-      return state.waiting
+      if let bytes = state.ahead.popFirst() { state.bytes -= bytes }
+      guard let (bytes, continuation) = state.waiting, hand(bytes, &state) else { return nil }
+      state.waiting = nil
+      return continuation
     }
     waiting?.resume()
   }
@@ -45,7 +63,7 @@ package final class StreamCredit: Sendable {
     let waiting = state.withLock { state -> CheckedContinuation<Void, Never>? in
       state.hasEnded = true
       defer { state.waiting = nil }
-      return state.waiting
+      return state.waiting?.continuation
     }
     waiting?.resume()
   }

@@ -29,4 +29,6 @@ package enum WatchChange: Sendable, Hashable {
   case left(DocumentPath, [TargetID])
   /// How many documents match a target, and a filter of their names.
   case filter(TargetID, count: Int, BloomFilter? = nil)
+  /// What the server says of a document of targets cannot be read: what they have is unknown from then on.
+  case unreadable(StatusError, [TargetID])
 }

@@ -1,7 +1,6 @@
 #if Network
   import Foundation
   import TestSupport
-  import Testing
 
   #if canImport(Darwin)
     import Darwin
@@ -12,36 +11,60 @@
   #endif
 
   /// `conifer serve` in a process of its own, which may be killed.
-  struct ServerProcess {
+  package struct ServerProcess: Sendable {
     /// The built tool, beside the test program.
-    static let tool = BuiltProgram.path(of: "conifer")
+    package static let tool = BuiltProgram.path(of: "conifer")
 
-    /// It ended by itself.
-    struct Ended: Error {}
+    /// It ended by itself, or cannot be started.
+    package struct Ended: Error {
+      /// What it said.
+      package var words = ""
+
+      package init(_ words: String = "") { self.words = words }
+    }
 
     private let process: Process
-    let port: Int
+    /// Where WebSockets and REST are.
+    package let port: Int
+    /// Where gRPC is; 0 when that was not asked for.
+    package let grpcPort: Int
 
     /// Starts a server and blocks until it listens.
-    init(_ arguments: [String]) throws {
+    package init(_ arguments: [String]) throws {
+      guard let tool = Self.tool else { throw Ended("The tool was not built.") }
       let process = Process()
       let output = Pipe()
-      process.executableURL = URL(fileURLWithPath: try #require(Self.tool))
+      process.executableURL = URL(fileURLWithPath: tool)
       process.arguments = ["serve", "--host", "127.0.0.1", "--port", "0"] + arguments
       process.standardInput = FileHandle.nullDevice
       process.standardOutput = output
       try process.run()
-      let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
-      let number = line.split(separator: ":").last?.prefix { $0.isNumber }
+      // A line with the port of WebSockets and REST, and one with that of gRPC where it is asked for.
+      var text = ""
+      let wanted = arguments.contains("--grpc-port") ? 2 : 1
+      while text.utf8.count(where: { $0 == UInt8(ascii: "\n") }) < wanted {
+        let data = output.fileHandleForReading.availableData
+        guard !data.isEmpty else { throw Ended(text) }
+        text += String(decoding: data, as: UTF8.self)
+      }
+      func port(_ scheme: String) -> Int? {
+        text.split(separator: "\n").first { $0.hasPrefix("\(scheme)://") }
+          .flatMap { Int($0.split(separator: ":").last?.prefix { $0.isNumber } ?? "") }
+      }
+      guard let http = port("http") else { throw Ended(text) }
+      grpcPort = port("grpc") ?? 0
       self.process = process
-      port = try #require(number.flatMap { Int($0) }, "The server said \"\(line)\".")
+      self.port = http
     }
+
+    /// The bytes of anonymous memory that it has; nil where the system does not tell.
+    package var memory: Int? { PeakMemory.of("\(process.processIdentifier)") }
 
     /// Ends it wherever it is.
     ///
     /// - Returns: whether it lived until then.
     @discardableResult
-    func kill() -> Bool {
+    package func kill() -> Bool {
       sendKill(process.processIdentifier)
       // Foundation learns of the end by a descriptor that another child may have taken along, and then waits for
       // that one's end too, which may wait for this.

@@ -5,10 +5,10 @@
   ///
   /// A test that waits for the exit of a process holds one of the few threads that all tasks share: what
   /// such a process itself waits for must not need another one.
-  struct OwnThread<Value: Sendable> {
+  package struct OwnThread<Value: Sendable> {
     private let results: AsyncStream<Result<Value, any Error>>
 
-    init(_ body: @escaping @Sendable () throws -> Value) {
+    package init(_ body: @escaping @Sendable () throws -> Value) {
       let (results, end) = AsyncStream<Result<Value, any Error>>.makeStream()
       self.results = results
       Thread.detachNewThread {
@@ -18,7 +18,7 @@
     }
 
     /// What it came to.
-    var value: Value {
+    package var value: Value {
       get async throws {
         for await result in results { return try result.get() }
         throw CancellationError()

@@ -6,7 +6,7 @@
 
   /// A network between clients and a server, which goes wrong as a seed says, a given number of times,
   /// and is in order then.
-  final class FaultyProxy: Sendable {
+  package final class FaultyProxy: Sendable {
     /// How a connection goes wrong.
     struct Fault: Sendable {
       /// After how many bytes of both directions nothing more arrives.
@@ -21,10 +21,10 @@
     }
 
     /// What passed.
-    struct Counts: Sendable {
-      var connections = 0
-      var faults = 0
-      var toClients = 0
+    package struct Counts: Sendable {
+      package var connections = 0
+      package var faults = 0
+      package var toClients = 0
     }
 
     private struct State: Sendable {
@@ -44,7 +44,7 @@
     ///   - target: the server's port.
     ///   - seed: decides how connections go wrong.
     ///   - faults: how many do.
-    init(to target: Int, seed: UInt64 = 0, faults: Int = 0) async throws {
+    package init(to target: Int, seed: UInt64 = 0, faults: Int = 0) async throws {
       state = Mutex(State(target: target, random: Seeded(seed), faults: faults))
       let made = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
@@ -60,15 +60,16 @@
 
     deinit { channel.withLock { $0 }?.close(promise: nil) }
 
-    var url: String { "ws://127.0.0.1:\(channel.withLock { $0 }?.localAddress?.port ?? 0)" }
+    /// Where clients connect to.
+    package var port: Int { channel.withLock { $0 }?.localAddress?.port ?? 0 }
 
-    var counts: Counts { state.withLock { $0.counts } }
+    package var counts: Counts { state.withLock { $0.counts } }
 
     /// Leads new connections to another port.
-    func lead(to target: Int) { state.withLock { $0.target = target } }
+    package func lead(to target: Int) { state.withLock { $0.target = target } }
 
     /// Cuts all connections; nothing goes through them afterwards.
-    func cut() async throws {
+    package func cut() async throws {
       for link in state.withLock({ Array($0.links.values) }) { try await link.cut() }
     }
 
