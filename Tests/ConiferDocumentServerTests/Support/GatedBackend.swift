@@ -53,7 +53,7 @@ final class GatedBackend: DocumentBackend {
   }
 
   /// Returns once a commit waits.
-  private func untilOneWaits() async {
+  func untilOneWaits() async {
     await withCheckedContinuation { continuation in
       let waits = state.withLock { state in
         if state.waiting.isEmpty { state.watchers.append(continuation) }

@@ -37,10 +37,10 @@ enum DatabaseRequest: Sendable {
   /// Whose writes they are, and who is answered.
   enum Committer: Sendable {
     /// The connection is nil for the server itself.
-    case caller(Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void)
+    case caller(Caller, ConnectionID?, @Sendable (Result<MadeCommit, StatusError>) -> Void)
     /// A transaction's: they are made only while nothing of what it read has changed.
     case transaction(
-      TransactionReads, Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void
+      TransactionReads, Caller, ConnectionID?, @Sendable (Result<MadeCommit, StatusError>) -> Void
     )
     case stream(StreamID, token: [UInt8])
   }
@@ -50,6 +50,9 @@ enum DatabaseRequest: Sendable {
   case openWrites(StreamID, token: String?, @Sendable (WriteStreamEvent) -> Void)
   case writes(StreamID, Writes)
   case commit([Mutation], Committer)
+  /// Writes that are made one by one, each alone; the connection is who asks for them together.
+  case commitEach(
+    [Mutation], Caller, ConnectionID?, @Sendable ([Result<MadeCommit, StatusError>]) -> Void)
   /// Removes all documents; called once it is done, with the reason when it is not.
   case clear(@Sendable (StatusError?) -> Void)
   /// A stream asked for more than may wait: it ends.

@@ -31,8 +31,11 @@ extension DocumentRESTResponder {
     if !found.value.documents.isEmpty {
       writer.key("documents")
       writer.beginArray()
+      var claimed = 0
       for document in found.value.documents {
         writer.document(document.showing(mask), in: call.database)
+        guard found.share.claim(writer.bytes.count - claimed) else { throw ReadShare.exceeded }
+        claimed = writer.bytes.count
       }
       writer.endArray()
     }
@@ -85,19 +88,11 @@ extension DocumentRESTResponder {
     return Self.nothing
   }
 
-  /// Makes one write, and answers with the document as it is then.
+  /// Makes one write, and answers with the document as the write left it.
   private func write(
     _ write: Mutation, _ call: Call, showing mask: FieldMask?
   ) async throws(StatusError) -> [UInt8] {
-    let result = try await call.front.commit([write])
-    if let document = try await call.front.documents([write.path]).value.first,
-      document.fields != nil
-    {
-      return json(document.showing(mask), call)
-    }
-    // Somebody has deleted it again.
-    let version = result.results.first?.updateTime ?? result.commitTime
-    return json(Document(write.path, .found(.empty), version: version), call)
+    json(try await call.front.write(write).document.showing(mask), call)
   }
 
   private func json(_ document: Document, _ call: Call) -> [UInt8] {
