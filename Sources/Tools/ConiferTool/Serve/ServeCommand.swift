@@ -74,7 +74,9 @@
       let authenticator = try await tokens.authenticator()
       let server = Server(ServerConfiguration(authenticator: authenticator, logger: logger))
       let ofDocuments = DocumentServerConfiguration(
-        access: tokens.hasKeys ? DocumentAccess(verifying: authenticator) : .open, logger: logger)
+        access: tokens.hasKeys
+          ? DocumentAccess(verifying: authenticator, requiresToken: !tokens.openDocuments) : .open,
+        logger: logger)
       let documents =
         try backend.map { try DocumentServer(in: $0, ofDocuments) } ?? DocumentServer(ofDocuments)
       let file = try rules.map { try RulesFile($0, server, console) }
@@ -101,7 +103,9 @@
       }
       if tokens.hasKeys, !settings.isLoopback || origin.contains("*") {
         console.note(
-          "conifer: documents are open to whoever connects, with a token or without: only the tree has rules."
+          tokens.openDocuments
+            ? "conifer: documents are open to whoever connects, with a token or without."
+            : "conifer: whoever has a token may read and write all documents: only the tree has rules."
         )
       }
       // Where it listens everywhere, browsers of this machine reach it by the name of the loopback.
@@ -126,7 +130,7 @@
         HealthResponder(), DocumentRESTResponder(documents),
         PageResponder(
           server, defaultNamespace: namespace, hostNames: [host] + origin.filter { $0 != "null" },
-          bearers: bearers),
+          bearers: bearers, documents: documents),
         RESTResponder(
           server, RESTConfiguration(bearers: bearers, keepAlive: .seconds(keepAlive))),
       ]
