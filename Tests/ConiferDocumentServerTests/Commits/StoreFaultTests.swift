@@ -97,6 +97,43 @@ import Testing
     _ = try await committed.value
   }
 
+  @Test("A user whose writes fill what may wait leaves room for others")
+  func users() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(backend)
+    let committed = await backend.hold(try set("a/first", []), by: rig.server)
+    let loud = DatabaseFront(rig.server, database, token: "loud")
+    let refused = Gathered<Int>()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<RequestInbox.mostCalls + 5 {
+        let write = try set("b/\(number)", [])
+        group.addTask {
+          do throws(StatusError) { _ = try await loud.commit([write]) } catch {
+            #expect(error.code == .resourceExhausted)
+            refused.add(number)
+          }
+        }
+      }
+      try await eventually("Not as much waits as may.") {
+        refused.all.count == 5 && rig.server.host(database).waiting == RequestInbox.mostCalls
+      }
+      for token in ["quiet", nil] {
+        let write = try set("c/\(token ?? "nobody")", [])
+        let other = DatabaseFront(rig.server, database, token: token)
+        group.addTask {
+          _ = try await other.commit([write])
+        }
+      }
+      try await eventually("The others' writes do not wait.") {
+        rig.server.host(database).waiting == RequestInbox.mostCalls + 2
+      }
+      backend.open()
+      try await group.waitForAll()
+    }
+    #expect(refused.all.count == 5)
+    _ = try await committed.value
+  }
+
   @Test("Behind a refused batch no batch of its stream is made, though all are stored together")
   func refusedTogether() async throws {
     let backend = try GatedBackend()

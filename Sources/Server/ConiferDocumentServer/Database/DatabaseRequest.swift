@@ -12,8 +12,13 @@ struct StreamID: Hashable, Comparable, Sendable {
 struct ConnectionID: Hashable, Sendable {
   let rawValue: UInt64
 
-  /// All clients of fronts, whose requests come without a connection to the database: their calls are counted together.
-  static let fronts = ConnectionID(rawValue: 0)
+  /// A user's clients of fronts, whose requests come without a connection to the database: their calls are counted
+  /// together, and those of nobody. These numbers are behind those of connections.
+  static func front(of user: String?) -> ConnectionID {
+    var hasher = Hasher()
+    hasher.combine(user.map { Array($0.utf8) })
+    return ConnectionID(rawValue: UInt64(bitPattern: Int64(hasher.finalize())) | 1 << 63)
+  }
 }
 
 /// What a database is asked for; one after the other.

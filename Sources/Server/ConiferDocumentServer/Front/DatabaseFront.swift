@@ -136,7 +136,7 @@ package struct DatabaseFront: Sendable {
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { [reads] host throws(StatusError) in
       try await host.commit(
-        writes, credentials, from: .fronts, reads: reads)
+        writes, credentials, from: .front(of: owner), reads: reads)
     }
   }
 
@@ -147,9 +147,10 @@ package struct DatabaseFront: Sendable {
   package func write(
     _ write: Mutation
   ) async throws(StatusError) -> (document: Document, time: Timestamp) {
+    let owner = try caller().user?.id
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { host throws(StatusError) in
-      let (document, time) = try await host.write(write, credentials, from: .fronts)
+      let (document, time) = try await host.write(write, credentials, from: .front(of: owner))
       return (document.answered, time)
     }
   }
@@ -161,14 +162,14 @@ package struct DatabaseFront: Sendable {
   package func commitEach(
     _ writes: [Mutation]
   ) async throws(StatusError) -> [Result<WriteResult, StatusError>] {
-    _ = try caller()
+    let owner = try caller().user?.id
     guard Set(writes.map(\.path)).count == writes.count else {
       throw StatusError(
         .invalidArgument, "Two writes of a batch are to one document. Write each document once.")
     }
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { host throws(StatusError) in
-      try await host.commitEach(writes, credentials, from: .fronts).map { answer in
+      try await host.commitEach(writes, credentials, from: .front(of: owner)).map { answer in
         answer.map { $0.result.results.first ?? WriteResult(updateTime: nil) }
       }
     }
