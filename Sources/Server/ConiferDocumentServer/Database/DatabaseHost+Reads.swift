@@ -163,15 +163,13 @@ extension DatabaseHost {
 
   /// Makes one write.
   ///
-  /// - Returns: when it was made, and the document as the write left it, as it is stored; without its fields where the
-  ///   caller may not read them.
+  /// - Returns: the document as the write left it, as it is stored; without its fields where the caller may not read
+  ///   them.
   nonisolated func write(
     _ write: Mutation, _ credentials: Credentials, from connection: ConnectionID? = nil
-  ) async throws(StatusError) -> (document: Document, time: Timestamp) {
+  ) async throws(StatusError) -> Document {
     let made = try await make([write], credentials, from: connection, reads: nil)
-    let document = made.documents.first ?? Document(write.path, .missing)
-    let shown = await shown(document, to: credentials)
-    return (shown, made.result.commitTime)
+    return await shown(made.documents.first ?? Document(write.path, .missing), to: credentials)
   }
 
   /// Makes writes one by one, each alone, in one go.

@@ -142,16 +142,13 @@ package struct DatabaseFront: Sendable {
 
   /// Makes one write.
   ///
-  /// - Returns: the document as the write left it, found or missing, whatever others have done since, and when that was.
-  ///   It has no fields where the caller may write it and not read it.
-  package func write(
-    _ write: Mutation
-  ) async throws(StatusError) -> (document: Document, time: Timestamp) {
+  /// - Returns: the document as the write left it, found or missing, whatever others have done since. It has no fields
+  ///   where the caller may write it and not read it.
+  package func write(_ write: Mutation) async throws(StatusError) -> Document {
     let owner = try caller().user?.id
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { host throws(StatusError) in
-      let (document, time) = try await host.write(write, credentials, from: .front(of: owner))
-      return (document.answered, time)
+      try await host.write(write, credentials, from: .front(of: owner)).answered
     }
   }
 

@@ -92,7 +92,7 @@ extension DocumentRESTResponder {
   private func write(
     _ write: Mutation, _ call: Call, showing mask: FieldMask?
   ) async throws(StatusError) -> [UInt8] {
-    json(try await call.front.write(write).document.showing(mask), call)
+    json(try await call.front.write(write).showing(mask), call)
   }
 
   private func json(_ document: Document, _ call: Call) -> [UInt8] {
