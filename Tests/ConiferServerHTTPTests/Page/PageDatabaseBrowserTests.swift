@@ -43,8 +43,14 @@
         }
       }
 
-      /// Edits what is chosen: a type and a text.
+      /// Returns once the page has read all that it was told of, and chosen what it chooses by itself.
+      func settle() async throws {
+        try await browser.json("(async () => { await refresh(); await refresh(); return 1; })()")
+      }
+
+      /// Edits a field or a document: a type and a text.
       func edit(_ path: String, _ type: String?, _ text: String?) async throws {
+        try await settle()
         try await browser.json("choose('\(path)')")
         try await browser.press("F2")
         try await browser.wait(for: "document.activeElement.tagName === 'TEXTAREA'")
@@ -274,6 +280,7 @@
       } _: { page in
         let browser = page.browser
         func add(_ path: String, _ key: String?, _ type: String?, _ text: String?) async throws {
+          try await page.settle()
           try await browser.json("choose('\(path)')")
           try await browser.press("Insert")
           try await browser.wait(for: "S.edit && document.querySelector('.editor')")
@@ -307,6 +314,7 @@
         // A value within an array is changed and deleted alone, and comes back.
         try await page.edit("/r/a/.list/.1", nil, "20")
         try await browser.wait(for: "!S.edit")
+        try await page.settle()
         try await browser.json("choose('/r/a/.list/.0')")
         try await browser.press("Delete")
         try await browser.wait(for: "!S.nodes.has('/r/a/.list/.3')")
@@ -320,6 +328,7 @@
           whole?["list"] == .array([.integer(1), .integer(20), .integer(3), .string("last")]))
 
         // A document goes and comes back; what is below it stays.
+        try await page.settle()
         try await browser.json("choose('/r/a')")
         try await browser.press("Delete")
         try await browser.wait(for: "!S.nodes.has('/r/a')")

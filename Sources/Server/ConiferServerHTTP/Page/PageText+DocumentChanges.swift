@@ -165,8 +165,10 @@ extension PageText {
     async function showNew(task, path) {
       S.open.add(task.path);
       if (S.edit === task) S.edit = null;
+      const steps = S.steps;
       await refresh();
-      if (rowOf(path)) choose(path);
+      // Whoever moved on meanwhile stays where they are.
+      if (rowOf(path) && S.steps === steps) choose(path);
     }
 
     async function removeDocument(path) {
