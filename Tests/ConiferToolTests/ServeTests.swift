@@ -144,7 +144,7 @@
       let key = try sandbox.file("key", "no key\n")
       let secret = try sandbox.file("secret", "secret")
       for options in [
-        ["--token-key", key], ["--token-project", "p"], ["--allow-endless"],
+        ["--token-key", key], ["--token-project", "p"], ["--allow-endless"], ["--open-documents"],
         ["--token-key", key, "--token-project", "p", "--token-issuer", "i"],
         ["--token-key", key, "--token-project", ""],
         ["--token-secret", secret, "--allow-any-audience", "--token-audience", "a"],

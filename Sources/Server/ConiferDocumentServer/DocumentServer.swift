@@ -23,6 +23,9 @@ public final class DocumentServer: Sendable {
   private let state: Mutex<State>
   /// The transactions that requests have begun.
   let transactions: TransactionTable
+  /// The memory of what requests read.
+  let readMemory: ReadMemory
+  private let commits = CommitCount()
 
   /// A server that opens its store, which it owns until `close()`.
   ///
@@ -62,7 +65,11 @@ public final class DocumentServer: Sendable {
     self.ownsBackend = ownsBackend
     state = Mutex(State(access: configuration.access))
     transactions = TransactionTable(configuration.bounds.transactions, clock: configuration.clock)
+    readMemory = ReadMemory(configuration.bounds)
   }
+
+  /// Who may do what now.
+  var access: DocumentAccess { state.withLock { $0.access } }
 
   var clock: @Sendable () -> Timestamp { configuration.clock }
 
@@ -106,6 +113,24 @@ public final class DocumentServer: Sendable {
 
   private var hosts: [DatabaseHost] { state.withLock { $0.hosts.all } }
 
+  /// About how many bytes of documents are read for requests that are not answered yet.
+  package var readBytes: Int { readMemory.count }
+
+  /// A number that grows with each commit to any database.
+  package var commitCount: Int { commits.value }
+
+  /// The databases that the store has, in the order of their names.
+  ///
+  /// - Throws: as the store's reads.
+  package func databases() throws(StoreError) -> [DatabaseID] {
+    let names = try backend.readDocuments { (view) throws(StoreError) in
+      try view.trees().filter { $0.order == .documents }.map(\.name)
+    }
+    // What the server remembers of a database has a longer name.
+    return names.filter { $0.utf8.contains(UInt8(ascii: "/")) }.compactMap(DatabaseID.init(tree:))
+      .sorted { "\($0)" < "\($1)" }
+  }
+
   /// How many databases are in memory.
   package var hostCount: Int { state.withLock { $0.hosts.all.count } }
 
@@ -113,7 +138,7 @@ public final class DocumentServer: Sendable {
   func host(_ database: DatabaseID) -> DatabaseHost {
     state.withLock { state in
       state.hosts.keep(database) {
-        DatabaseHost(database, configuration, state.access, backend)
+        DatabaseHost(database, configuration, state.access, backend, commits)
       }
     }
   }
@@ -136,7 +161,7 @@ public final class DocumentServer: Sendable {
   func beginUse(of database: DatabaseID) throws(StatusError) -> DatabaseHost {
     let host = state.withLock { state in
       state.hosts.begin(database, most: configuration.bounds.used) {
-        DatabaseHost(database, configuration, state.access, backend)
+        DatabaseHost(database, configuration, state.access, backend, commits)
       }
     }
     guard let host else {
@@ -149,6 +174,9 @@ public final class DocumentServer: Sendable {
 
   /// Ends a use.
   func endUse(of database: DatabaseID) {
-    state.withLock { $0.hosts.end(database, idle: configuration.bounds.idle) }
+    state.withLock {
+      $0.hosts.end(
+        database, idle: configuration.bounds.idle, bytes: configuration.bounds.histories)
+    }
   }
 }

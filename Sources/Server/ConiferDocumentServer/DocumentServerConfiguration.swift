@@ -64,6 +64,12 @@ package struct DocumentServerBounds: Sendable {
   package var used = 1000
   /// Databases that nobody uses and that stay in memory.
   package var idle = 64
+  /// About how many bytes the histories of these take; of a database that leaves, the store has its history.
+  package var histories = 64 << 20
+  /// About how many bytes of memory the documents take that one request reads, its answer included.
+  package var read = 256 << 20
+  /// The same of all requests together.
+  package var reads = 512 << 20
   /// Transactions that were begun by a request.
   package var transactions = TransactionLimits()
 

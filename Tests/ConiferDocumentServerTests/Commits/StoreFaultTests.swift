@@ -1,8 +1,9 @@
 import ConiferDocument
-import ConiferDocumentServer
 import ConiferWire
 import TestSupport
 import Testing
+
+@testable import ConiferDocumentServer
 
 /// What the server does when commits of its store take long, or fail after they were made.
 @Suite struct StoreFaultTests {
@@ -63,6 +64,74 @@ import Testing
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
     #expect(listener.now.documents[document("a/1")]?.fields?["n"] == 3)
     #expect(listener.now.complaints == [])
+  }
+
+  @Test("Batches of writes that wait leave room for others")
+  func batches() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(backend)
+    let committed = await backend.hold(try set("a/first", []), by: rig.server)
+    let front = DatabaseFront(rig.server, database, token: nil)
+    let results = try await withThrowingTaskGroup(of: Int.self) { group in
+      for batch in 0..<6 {
+        let writes = try (0..<500).map { try set("b/\(batch)-\($0)", []) }
+        group.addTask {
+          try await front.commitEach(writes).count { (try? $0.get()) != nil }
+        }
+      }
+      // As many as wait are counted when the last one does.
+      for number in 0..<20 {
+        let write = try set("c/\(number)", [])
+        group.addTask {
+          _ = try await front.commit([write])
+          return 1
+        }
+      }
+      try await eventually("The commits do not wait.") {
+        rig.server.host(database).waiting == 26
+      }
+      backend.open()
+      return try await group.reduce(0, +)
+    }
+    #expect(results == 6 * 500 + 20)
+    _ = try await committed.value
+  }
+
+  @Test("A user whose writes fill what may wait leaves room for others")
+  func users() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(backend)
+    let committed = await backend.hold(try set("a/first", []), by: rig.server)
+    let loud = DatabaseFront(rig.server, database, token: "loud")
+    let refused = Gathered<Int>()
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<RequestInbox.mostCalls + 5 {
+        let write = try set("b/\(number)", [])
+        group.addTask {
+          do throws(StatusError) { _ = try await loud.commit([write]) } catch {
+            #expect(error.code == .resourceExhausted)
+            refused.add(number)
+          }
+        }
+      }
+      try await eventually("Not as much waits as may.") {
+        refused.all.count == 5 && rig.server.host(database).waiting == RequestInbox.mostCalls
+      }
+      for token in ["quiet", nil] {
+        let write = try set("c/\(token ?? "nobody")", [])
+        let other = DatabaseFront(rig.server, database, token: token)
+        group.addTask {
+          _ = try await other.commit([write])
+        }
+      }
+      try await eventually("The others' writes do not wait.") {
+        rig.server.host(database).waiting == RequestInbox.mostCalls + 2
+      }
+      backend.open()
+      try await group.waitForAll()
+    }
+    #expect(refused.all.count == 5)
+    _ = try await committed.value
   }
 
   @Test("Behind a refused batch no batch of its stream is made, though all are stored together")

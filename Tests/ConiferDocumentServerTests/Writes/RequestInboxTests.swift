@@ -138,7 +138,7 @@ import Testing
     let answers = Gathered<Result<CommitResult, StatusError>>()
     let (caller, connection) = (try caller(), host.newConnection())
     for _ in 0...RequestInbox.mostCalls {
-      host.post(.commit([], .caller(caller, connection) { answers.add($0) }))
+      host.post(.commit([], .caller(caller, connection) { answers.add($0.map(\.result)) }))
     }
     #expect(answers.all == [.failure(RequestInbox.busy)])
     backend.open()

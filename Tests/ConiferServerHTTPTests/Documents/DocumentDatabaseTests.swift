@@ -70,6 +70,23 @@ import Testing
     await none.refuses("GET /r/a", 429, "RESOURCE_EXHAUSTED", "in use")
   }
 
+  @Test("Of databases that nobody uses only so many bytes of histories stay in memory")
+  func histories() async throws {
+    var bounds = DocumentServerBounds()
+    bounds.histories = 1 << 20
+    let client = try DocumentRESTClient(bounds: bounds)
+    let text = String(repeating: "x", count: 100_000)
+    let body = #"{"fields":{"a":{"stringValue":"\#(text)"}}}"#
+    for number in 0..<20 {
+      #expect(await client.ask("PATCH /r/a", body, in: Self.root("p\(number)")).status == 200)
+    }
+    #expect((5...11).contains(client.server.hostCount), "\(client.server.hostCount)")
+    for number in 0..<20 {
+      #expect(await client.ask("GET /r/a", in: Self.root("p\(number)")).status == 200)
+    }
+    #expect((5...11).contains(client.server.hostCount), "\(client.server.hostCount)")
+  }
+
   @Test("A store of the tree's server holds documents too, but not one that may drop data")
   func shared() async throws {
     let scratch = try Scratch()

@@ -64,6 +64,21 @@ import Testing
         "is a JSON object"
       ),
       ("POST :commit", #"{"writes":[{"delete":null}]}"#, "one of update"),
+      ("POST :commit", #"{"writs":null}"#, "Nobody knows \\\"writs\\\""),
+      ("POST :commit", #"{"writes":[{"delete":"~/r/a","masks":null}]}"#, "Nobody knows"),
+      (
+        "POST :commit", #"{"writes":[{"delete":"~/r/a","currentDocument":{"exist":null}}]}"#,
+        "Nobody knows"
+      ),
+      (
+        "POST :runQuery", #"{"structuredQuery":{"from":[{"collectionId":"r"}],"limits":null}}"#,
+        "Nobody knows"
+      ),
+      ("POST :beginTransaction", #"{"options":{"readWrites":null}}"#, "Nobody knows"),
+      (
+        "PATCH /r/a?currentDocument.exists=false&currentDocument.exists=true", "{}", "there twice"
+      ),
+      ("GET /r?pageSize=1&pageSize=2", "", "there twice"),
       ("POST :commit", #"{"transaction":""}"#, "base 64"),
       ("POST :commit", #"{"transaction":"AAAA"}"#, "has ended"),
       (

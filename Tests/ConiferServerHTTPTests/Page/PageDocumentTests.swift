@@ -12,7 +12,7 @@ import Testing
     let response = try await page()
     #expect(response.status == 200)
     #expect(response.header("content-type") == "text/html; charset=utf-8")
-    #expect(response.text.utf8.count < 40 * 1024)
+    #expect(response.text.utf8.count < 80 * 1024)
     #expect(response.text.hasPrefix("<!DOCTYPE html>"))
     for word in [
       "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function",

@@ -1,3 +1,6 @@
+import ConiferDocument
+import ConiferDocumentServer
+import ConiferKeyValue
 import ConiferQuery
 import ConiferServer
 import ConiferTree
@@ -16,6 +19,53 @@ import Testing
     #expect(facts["spaces" as Key] == ["0": "own", "1": "a", "2": "b"])
     #expect(facts["first" as Key] == "own" && facts["writable" as Key] == true)
     #expect(facts["/tables/0/name" as Path] == "clients")
+  }
+
+  @Test func `The page learns which databases of documents there are, and when one changes`()
+    async throws
+  {
+    let documents = try DocumentServer()
+    let responder = PageResponder(Server(), bearers: .administrators, documents: documents)
+    func facts() async throws -> Node {
+      try await responder.answer(pageRequest("/.conifer/info.json")).node()
+    }
+    func pulse(_ space: String) async throws -> Node {
+      let response = try await responder.answer(
+        pageRequest("/.conifer/pulse", [("space", space)]))
+      #expect(response.status == 200, "\(space)")
+      guard case .stream(let stream) = response.body else { return .empty }
+      for await event in stream {
+        return try Node(json: String(String(decoding: event, as: UTF8.self).dropFirst(6)))
+      }
+      return .empty
+    }
+    #expect(try await facts()["databases" as Key].isEmpty)
+    #expect(try await facts()["word" as Key] == "Database")
+    let before = try await pulse("projects/q/databases/(default)")
+    for (project, database) in [("q", "(default)"), ("p", "two"), ("p", "(default)")] {
+      try await documents.commit(
+        [Mutation(try DocumentPath("r/a"), .set([:], []))],
+        in: DatabaseID(project: project, database: database))
+    }
+    #expect(
+      try await facts()["databases" as Key] == [
+        "0": "projects/p/databases/(default)", "1": "projects/p/databases/two",
+        "2": "projects/q/databases/(default)",
+      ])
+    let after = try await pulse("projects/q/databases/(default)")
+    #expect(after["version" as Key] != before["version" as Key])
+    #expect(after["spaces" as Key] == 3 && before["spaces" as Key].leaf?.number == 0)
+    #expect(try await pulse("default")["spaces" as Key] == 3)
+    #expect(after["requests" as Key].isEmpty)
+    // Without a server of documents there are none, and their names are no namespaces.
+    let none = PageResponder(Server(), bearers: .administrators)
+    #expect(
+      try await none.answer(pageRequest("/.conifer/info.json")).node()["databases" as Key].isEmpty)
+    #expect(
+      try await none.answer(
+        pageRequest("/.conifer/pulse", [("space", "projects/q/databases/(default)")])
+      ).status == 400)
+    try await documents.close()
   }
 
   @Test func `A window shows each child with its type, exactly`() async throws {

@@ -21,9 +21,11 @@ struct Caller: Sendable {
 
   /// Who a token stands for.
   ///
-  /// - Throws: `unauthenticated` when it is none of the server's, or has expired.
+  /// - Throws: `unauthenticated` when it is none of the server's, or has expired; also without one where the access
+  ///   requires a token.
   init(_ token: String?, _ access: DocumentAccess, now: Timestamp) throws(StatusError) {
     guard let token else {
+      if access.requiresToken { throw Self.unknown }
       self.init(hasToken: false, user: nil, isServer: false)
       return
     }
@@ -33,6 +35,10 @@ struct Caller: Sendable {
     self.init(hasToken: true, user: user, isServer: false)
     if isExpired(at: now) { throw Self.expired }
   }
+
+  private static let unknown = StatusError(
+    .unauthenticated,
+    "A token is missing: this server's documents are for those who show one. Sign in.")
 
   /// Why streams and requests with an old token end.
   static let expired = StatusError(

@@ -19,6 +19,8 @@ public struct DocumentAccess: Sendable {
   let allows: @Sendable (DocumentUser?, DocumentRequest) -> Bool
   /// Whether everybody may do everything.
   let allowsAll: Bool
+  /// Whether who shows no token is refused.
+  let requiresToken: Bool
 
   /// Access as two closures.
   ///
@@ -27,11 +29,15 @@ public struct DocumentAccess: Sendable {
   ///     `unauthenticated`. By default a token is its user's id, and `owner` may do everything.
   ///   - allows: whether somebody, or nobody when it is nil, may do something; false is answered
   ///     `permission-denied`. By default everybody may do everything.
+  ///   - requiresToken: whether who shows no token is answered `unauthenticated`, and `allows` not asked. False unless
+  ///     told.
   public init(
     user: @escaping @Sendable (_ token: String) -> DocumentUser? = DocumentAccess.anyToken,
-    allows: (@Sendable (DocumentUser?, DocumentRequest) -> Bool)? = nil
+    allows: (@Sendable (DocumentUser?, DocumentRequest) -> Bool)? = nil,
+    requiresToken: Bool = false
   ) {
     self.user = user
+    self.requiresToken = requiresToken
     self.allows = allows ?? { _, _ in true }
     allowsAll = allows == nil
   }

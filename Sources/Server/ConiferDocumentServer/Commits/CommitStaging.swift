@@ -4,8 +4,17 @@ import ConiferWire
 /// The effect of a commit that has passed all checks.
 struct StagedCommit: Sendable {
   let result: CommitResult
+  /// The documents that the writes name, as it leaves them, in the order of their first writes.
+  let documents: [Document]
   /// Each document that changes, before and after, in the order of their first writes.
   let changes: [(before: Document, after: Document)]
+}
+
+/// What a commit did.
+struct MadeCommit: Sendable {
+  let result: CommitResult
+  /// The documents that the writes name, as the commit left them, in the order of their first writes.
+  let documents: [Document]
 }
 
 /// Finds out what commits that are stored together do, each upon the ones before it.
@@ -66,7 +75,8 @@ struct CommitStaging: Sendable {
     }
     documents.merge(present) { $1 }
     return StagedCommit(
-      result: CommitResult(commitTime: time, results: results), changes: changes)
+      result: CommitResult(commitTime: time, results: results),
+      documents: paths.compactMap { present[$0] }, changes: changes)
   }
 
   /// A document as the commits so far leave it.

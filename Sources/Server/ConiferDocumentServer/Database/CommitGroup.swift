@@ -26,7 +26,7 @@ struct CommitGroup: Sendable {
   /// - Throws: why they are refused.
   mutating func stage(
     _ mutations: [Mutation], now: Timestamp, by caller: Caller
-  ) throws(StatusError) -> CommitResult {
+  ) throws(StatusError) -> MadeCommit {
     let time = head.time.next(after: now)
     let staged = try staging.stage(mutations, at: time, by: caller)
     head.time = time
@@ -34,7 +34,7 @@ struct CommitGroup: Sendable {
       changes.append(DocumentChange(number: head.next, time: time, before: before, after: after))
       head.next += 1
     }
-    return staged.result
+    return MadeCommit(result: staged.result, documents: staged.documents)
   }
 
   /// Checks that nothing of what a transaction read has changed, by the commits before it in the group either.

@@ -20,11 +20,13 @@ extension DatabaseHost {
   }
 
   private func wipe(_ store: DatabaseStore) async throws(StatusError) {
-    do throws(StoreError) { try await store.wipe() } catch {
-      doubt()
+    defer { doubt() }
+    let time = (contents?.head.time ?? .zero).next(after: configuration.clock())
+    do throws(StoreError) { try await store.wipe(at: time) } catch {
       throw StatusError(failing: error)
     }
-    doubt()
+    // What comes next is later than what was.
+    contents?.head.time = time
   }
 
   private func deleteAll() async throws(StatusError) {

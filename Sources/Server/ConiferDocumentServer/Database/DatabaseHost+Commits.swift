@@ -12,7 +12,7 @@ struct PendingCommit: Sendable {
 extension DatabaseHost {
   /// What is answered once the store has a group of commits.
   private enum Answer: Sendable {
-    case made(DatabaseRequest.Committer, CommitResult, number: Int64)
+    case made(DatabaseRequest.Committer, MadeCommit, number: Int64)
     case refused(DatabaseRequest.Committer, StatusError)
   }
 
@@ -49,6 +49,7 @@ extension DatabaseHost {
     }
     if group.head != contents.head {
       try await commit(group.edits(contents, open: openNames), to: store)
+      self.commits.add()
       self.contents?.head = group.head
       self.contents?.forgotten = []
     }
@@ -97,16 +98,17 @@ extension DatabaseHost {
     try CommitStaging.checkSize(commit.writes)
     guard case .stream(let id, let token) = commit.committer else {
       if let history = contents?.history { try group.checkUnchanged(commit.reads, since: history) }
-      let result = try group.stage(commit.writes, now: now, by: caller)
-      return .made(commit.committer, result, number: 0)
+      let made = try group.stage(commit.writes, now: now, by: caller)
+      return .made(commit.committer, made, number: 0)
     }
     let name = try group.acknowledge(token, of: id)
     let digest = DeduplicationLog.digest(of: commit.writes)
     if let made = group.takeKnown(digest, of: id) {
-      return .made(commit.committer, made.result, number: made.number)
+      return .made(
+        commit.committer, MadeCommit(result: made.result, documents: []), number: made.number)
     }
-    let result = try group.stage(commit.writes, now: now, by: caller)
-    return .made(commit.committer, result, number: group.remember(name, digest, result))
+    let made = try group.stage(commit.writes, now: now, by: caller)
+    return .made(commit.committer, made, number: group.remember(name, digest, made.result))
   }
 
   private func caller(of commit: PendingCommit) -> Caller? {
@@ -118,15 +120,16 @@ extension DatabaseHost {
 
   private func answer(_ answer: Answer) {
     switch answer {
-    case .made(.caller(_, _, let told), let result, _),
-      .made(.transaction(_, _, _, let told), let result, _):
-      told(.success(result))
+    case .made(.caller(_, _, let told), let made, _),
+      .made(.transaction(_, _, _, let told), let made, _):
+      told(.success(made))
     case .refused(.caller(_, _, let told), let error),
       .refused(.transaction(_, _, _, let told), let error):
       told(.failure(error))
-    case .made(.stream(let id, _), let result, let number):
+    case .made(.stream(let id, _), let made, let number):
       guard let stream = writing[id], let name = stream.name else { return }
-      stream.deliver(.answered(result, token: WriteToken(stream: name, answered: number).bytes))
+      let token = WriteToken(stream: name, answered: number)
+      stream.deliver(.answered(made.result, token: token.bytes))
     case .refused(.stream(let id, _), let error):
       end(writing: id, error)
     }

@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferKeyValue
+import ConiferStorage
 import ConiferWire
 
 // Requests without a stream. Reads see the newest stored commit, and wait for nobody.
@@ -15,8 +16,10 @@ extension DatabaseHost {
   /// Reads documents, each found or missing, in the order of their paths.
   ///
   /// - Returns: the documents as they are stored, and as of when.
+  ///
+  /// - Throws: `resourceExhausted` when there is no room for them in the share.
   func find(
-    _ paths: [DocumentPath], _ credentials: Credentials
+    _ paths: [DocumentPath], _ credentials: Credentials, in share: ReadShare? = nil
   ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
     let caller = try caller(credentials)
     for path in paths {
@@ -27,7 +30,12 @@ extension DatabaseHost {
       var known: [DocumentPath: Document] = [:]
       var found: [Document] = []
       for path in paths {
-        let document = if let read = known[path] { read } else { try view.document(path) }
+        if let read = known[path] {
+          found.append(read)
+          continue
+        }
+        let document = try view.document(path)
+        if let share, !share.claim(document.memory) { throw ReadAllowance.exceeded }
         known[path] = document
         found.append(document)
       }
@@ -43,12 +51,26 @@ extension DatabaseHost {
   ///
   /// - Returns: the documents as they are stored, in the order of their ids, and as of when.
   func children(
-    of collection: CollectionPath, after last: DocumentPath?, limit: Int,
-    _ credentials: Credentials
+    of collection: CollectionPath, after last: DocumentPath?, _ size: PageSize,
+    _ credentials: Credentials, in share: ReadShare
   ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
     try caller(credentials).requireListing(access)
     return try await read { (view) throws(StoreError) in
-      (try view.children(of: collection, after: last, limit: limit), view.time)
+      (try view.children(of: collection, after: last, size, in: share), view.time)
+    }
+  }
+
+  /// The first documents of a query of a collection, as many as are wanted, or some more than about so many bytes.
+  ///
+  /// - Returns: the documents as they are stored, and as of when.
+  func list(
+    _ query: DocumentQuery, _ size: PageSize, _ credentials: Credentials, in share: ReadShare
+  ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
+    let caller = try caller(credentials)
+    try checkQuery(query)
+    try caller.require(.list(query.target), access)
+    return try await read { (view) throws(StoreError) in
+      (try view.first(size, of: query, in: share), view.time)
     }
   }
 
@@ -67,13 +89,7 @@ extension DatabaseHost {
     try await read { (view) throws(StoreError) in StoredDocument(try view.document(path)) }
   }
 
-  /// Runs a query.
-  ///
-  /// - Returns: its documents in its order, as they are stored, and as of when.
-  func run(
-    _ query: DocumentQuery, _ credentials: Credentials
-  ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
-    let caller = try caller(credentials)
+  private func checkQuery(_ query: DocumentQuery) throws(StatusError) {
     guard query.database == database else {
       throw StatusError(
         .invalidArgument, "The query is of \(query.database), and this is \(database).")
@@ -82,13 +98,30 @@ extension DatabaseHost {
       try query.validate()
       _ = try DocumentQuery(query.target, in: database)
     } catch { throw StatusError(refusing: error) }
+  }
+
+  /// Runs a query.
+  ///
+  /// - Parameters:
+  ///   - share: the memory that the documents are counted in; nil where nobody counts.
+  ///   - fields: what is needed of them; nil for everything.
+  /// - Returns: its documents in its order, as they are stored, and as of when.
+  /// - Throws: `resourceExhausted` when there is no room for them in the share.
+  func run(
+    _ query: DocumentQuery, _ credentials: Credentials, in share: ReadShare? = nil,
+    fields: [FieldPath]? = nil
+  ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
+    let caller = try caller(credentials)
+    try checkQuery(query)
     guard case .document(let path) = query.source else {
       try caller.require(.list(query.target), access)
-      return try await read { (view) throws(StoreError) in (try view.documents(query), view.time) }
+      return try await read { (view) throws(StoreError) in
+        (try view.documents(query, in: share, fields: fields), view.time)
+      }
     }
     // Who may get the document gets it as it was when that was asked.
     let (document, found, time) = try await read { (view) throws(StoreError) in
-      (try view.document(path), try view.documents(query), view.time)
+      (try view.document(path), try view.documents(query, in: share), view.time)
     }
     try caller.require(.get(path, document.fields), access)
     return (found, time)
@@ -107,9 +140,10 @@ extension DatabaseHost {
   /// - Returns: a value for each aggregate, and as of when.
   func compute(
     _ aggregates: [Aggregate], of query: DocumentQuery, skipping skipped: Int = 0,
-    _ credentials: Credentials
+    _ credentials: Credentials, in share: ReadShare? = nil
   ) async throws(StatusError) -> (values: [DocumentValue], time: Timestamp) {
-    let (found, time) = try await run(query, credentials)
+    let (found, time) = try await run(
+      query, credentials, in: share, fields: aggregates.compactMap(\.field))
     do throws(DocumentError) {
       return (try Aggregate.evaluate(aggregates, over: found.dropFirst(skipped)), time)
     } catch { throw StatusError(refusing: error) }
@@ -124,10 +158,48 @@ extension DatabaseHost {
     _ writes: [Mutation], _ credentials: Credentials, from connection: ConnectionID? = nil,
     reads: TransactionReads? = nil
   ) async throws(StatusError) -> CommitResult {
+    try await make(writes, credentials, from: connection, reads: reads).result
+  }
+
+  /// Makes one write.
+  ///
+  /// - Returns: the document as the write left it, as it is stored; without its fields where the caller may not read
+  ///   them.
+  nonisolated func write(
+    _ write: Mutation, _ credentials: Credentials, from connection: ConnectionID? = nil
+  ) async throws(StatusError) -> Document {
+    let made = try await make([write], credentials, from: connection, reads: nil)
+    return await shown(made.documents.first ?? Document(write.path, .missing), to: credentials)
+  }
+
+  /// Makes writes one by one, each alone, in one go.
+  ///
+  /// - Returns: what became of each.
+  nonisolated func commitEach(
+    _ writes: [Mutation], _ credentials: Credentials, from connection: ConnectionID
+  ) async throws(StatusError) -> [Result<MadeCommit, StatusError>] {
+    let caller = try await caller(credentials)
+    return await withCheckedContinuation { continuation in
+      post(.commitEach(writes, caller, connection) { continuation.resume(returning: $0) })
+    }
+  }
+
+  /// The document, without its fields where the caller may not read it, or no longer.
+  private func shown(_ document: Document, to credentials: Credentials) -> Document {
+    let isAllowed = (try? caller(credentials))?.may(.get(document.path, document.fields), access)
+    if isAllowed == true || document.fields == nil { return document }
+    return Document(
+      document.path, .empty, made: document.creationTime, changed: document.version)
+  }
+
+  nonisolated private func make(
+    _ writes: [Mutation], _ credentials: Credentials, from connection: ConnectionID?,
+    reads: TransactionReads?
+  ) async throws(StatusError) -> MadeCommit {
     let caller = try await caller(credentials)
     let result = await withCheckedContinuation {
-      (continuation: CheckedContinuation<Result<CommitResult, StatusError>, Never>) in
-      let told: @Sendable (Result<CommitResult, StatusError>) -> Void = {
+      (continuation: CheckedContinuation<Result<MadeCommit, StatusError>, Never>) in
+      let told: @Sendable (Result<MadeCommit, StatusError>) -> Void = {
         continuation.resume(returning: $0)
       }
       post(
@@ -167,6 +239,7 @@ extension DatabaseHost {
   ) async throws(StatusError) -> R {
     let store = try await store()
     do throws(StoreError) { return try store.read(body) } catch {
+      if error.code == .tooLarge { throw ReadShare.exceeded }
       throw StatusError(failing: error)
     }
   }

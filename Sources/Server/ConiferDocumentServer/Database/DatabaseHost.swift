@@ -16,6 +16,10 @@ actor DatabaseHost {
   nonisolated private let inbox = Mutex(RequestInbox())
   nonisolated private let lastNumber = Mutex<UInt64>(0)
   private let backend: any DocumentBackend
+  /// Counts what is stored.
+  nonisolated let commits: CommitCount
+  /// About how many bytes the history takes, for whoever decides which databases stay in memory.
+  nonisolated let historyBytes = Atomic(0)
   var access: DocumentAccess
   /// Why nothing more is done; nil while the server runs.
   private var shut: StatusError?
@@ -24,7 +28,9 @@ actor DatabaseHost {
   /// The opening that is under way: there is one at a time.
   private var opening: Task<Result<(DatabaseStore, DatabaseStore.Contents), StoreError>, Never>?
   /// What is known of the database as of its last commit; nil before it is opened.
-  var contents: DatabaseStore.Contents?
+  var contents: DatabaseStore.Contents? {
+    didSet { historyBytes.store(contents?.history.bytes ?? 0, ordering: .relaxed) }
+  }
   var listening: [StreamID: ListeningStream] = [:]
   /// The streams of listens by what they listen to.
   var index = TargetIndex<StreamID>()
@@ -39,8 +45,9 @@ actor DatabaseHost {
 
   init(
     _ database: DatabaseID, _ configuration: DocumentServerConfiguration, _ access: DocumentAccess,
-    _ backend: any DocumentBackend
+    _ backend: any DocumentBackend, _ commits: CommitCount
   ) {
+    self.commits = commits
     self.database = database
     self.configuration = configuration
     self.access = access
@@ -70,10 +77,15 @@ actor DatabaseHost {
       switch request {
       case .commit(_, .caller(_, _, let told)), .commit(_, .transaction(_, _, _, let told)):
         told(.failure(RequestInbox.busy))
+      case .commitEach(let writes, _, _, let told):
+        told(writes.map { _ in .failure(RequestInbox.busy) })
       default: break
       }
     }
   }
+
+  /// How many requests wait that nobody has taken up yet.
+  nonisolated var waiting: Int { inbox.withLock { $0.requests.count } }
 
   private func serve() async {
     while true {
@@ -86,8 +98,8 @@ actor DatabaseHost {
   private func handle(_ requests: [DatabaseRequest]) async {
     var commits: [PendingCommit] = []
     for request in requests {
-      if let commit = pendingCommit(request) {
-        commits.append(commit)
+      if let pending = pendingCommits(request) {
+        commits += pending
         continue
       }
       await make(&commits)
@@ -104,12 +116,19 @@ actor DatabaseHost {
     await sendDueMoments()
   }
 
-  private func pendingCommit(_ request: DatabaseRequest) -> PendingCommit? {
+  private func pendingCommits(_ request: DatabaseRequest) -> [PendingCommit]? {
     switch request {
-    case .commit(let writes, let committer): PendingCommit(writes: writes, committer: committer)
+    case .commit(let writes, let committer):
+      return [PendingCommit(writes: writes, committer: committer)]
+    case .commitEach(let writes, let caller, _, let told):
+      let answers = CommitAnswers(writes.count, told)
+      return writes.enumerated().map { place, write in
+        PendingCommit(
+          writes: [write], committer: .caller(caller, nil) { answers.add($0, at: place) })
+      }
     case .writes(let id, .send(let writes, let token)):
-      PendingCommit(writes: writes, committer: .stream(id, token: token))
-    default: nil
+      return [PendingCommit(writes: writes, committer: .stream(id, token: token))]
+    default: return nil
     }
   }
 
@@ -121,7 +140,7 @@ actor DatabaseHost {
     case .writes(let id, .greet(let token)): await greet(id, token)
     case .writes(let id, .refuse(let error)): end(writing: id, error)
     case .writes(let id, .close): end(writing: id, nil)
-    case .writes(_, .send), .commit: break
+    case .writes(_, .send), .commit, .commitEach: break
     case .flooded(let id):
       end(listening: id, RequestInbox.flooded)
       end(writing: id, RequestInbox.flooded)
@@ -189,6 +208,7 @@ actor DatabaseHost {
   /// done.
   func doubt() {
     opened = nil
+    commits.add()
     due.formUnion(listening.keys)
   }
 

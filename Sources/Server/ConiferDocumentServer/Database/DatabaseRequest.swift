@@ -12,8 +12,13 @@ struct StreamID: Hashable, Comparable, Sendable {
 struct ConnectionID: Hashable, Sendable {
   let rawValue: UInt64
 
-  /// All clients of fronts, whose requests come without a connection to the database: their calls are counted together.
-  static let fronts = ConnectionID(rawValue: 0)
+  /// A user's clients of fronts, whose requests come without a connection to the database: their calls are counted
+  /// together, and those of nobody. These numbers are behind those of connections.
+  static func front(of user: String?) -> ConnectionID {
+    var hasher = Hasher()
+    hasher.combine(user.map { Array($0.utf8) })
+    return ConnectionID(rawValue: UInt64(bitPattern: Int64(hasher.finalize())) | 1 << 63)
+  }
 }
 
 /// What a database is asked for; one after the other.
@@ -41,10 +46,10 @@ enum DatabaseRequest: Sendable {
   /// Whose writes they are, and who is answered.
   enum Committer: Sendable {
     /// The connection is nil for the server itself.
-    case caller(Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void)
+    case caller(Caller, ConnectionID?, @Sendable (Result<MadeCommit, StatusError>) -> Void)
     /// A transaction's: they are made only while nothing of what it read has changed.
     case transaction(
-      TransactionReads, Caller, ConnectionID?, @Sendable (Result<CommitResult, StatusError>) -> Void
+      TransactionReads, Caller, ConnectionID?, @Sendable (Result<MadeCommit, StatusError>) -> Void
     )
     case stream(StreamID, token: [UInt8])
   }
@@ -54,6 +59,9 @@ enum DatabaseRequest: Sendable {
   case openWrites(StreamID, token: String?, @Sendable (WriteStreamEvent) -> Void)
   case writes(StreamID, Writes)
   case commit([Mutation], Committer)
+  /// Writes that are made one by one, each alone; the connection is who asks for them together.
+  case commitEach(
+    [Mutation], Caller, ConnectionID?, @Sendable ([Result<MadeCommit, StatusError>]) -> Void)
   /// Removes all documents; called once it is done, with the reason when it is not.
   case clear(@Sendable (StatusError?) -> Void)
   /// A stream asked for more than may wait: it ends.

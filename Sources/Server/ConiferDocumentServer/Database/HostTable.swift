@@ -1,7 +1,8 @@
 import ConiferDocument
+import Synchronization
 
-/// The databases that are in memory. Of those that nobody uses only so many stay; the others are opened again from the
-/// store.
+/// The databases that are in memory. Of those that nobody uses only so many stay, and with so many bytes of histories;
+/// the others are opened again from the store.
 struct HostTable {
   private struct Entry {
     let host: DatabaseHost
@@ -10,6 +11,8 @@ struct HostTable {
     var isKept = false
     /// The number of its last use.
     var lastUse: UInt64 = 0
+
+    var historyBytes: Int { host.historyBytes.load(ordering: .relaxed) }
   }
 
   private var entries: [DatabaseID: Entry] = [:]
@@ -41,7 +44,11 @@ struct HostTable {
   }
 
   /// Ends a use.
-  mutating func end(_ database: DatabaseID, idle most: Int) {
+  ///
+  /// - Parameters:
+  ///   - most: how many that nobody uses stay.
+  ///   - bytes: about how many bytes the histories of these take.
+  mutating func end(_ database: DatabaseID, idle most: Int, bytes: Int) {
     guard var entry = entries[database], entry.users > 0 else { return }
     uses += 1
     entry.users -= 1
@@ -49,10 +56,14 @@ struct HostTable {
     entries[database] = entry
     guard entry.users == 0, !entry.isKept else { return }
     idle += 1
-    guard idle > most else { return }
-    let unused = entries.filter { $0.value.users == 0 && !$0.value.isKept }
-    guard let oldest = unused.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
-    entries[oldest.key] = nil
-    idle -= 1
+    var unused = entries.filter { $0.value.users == 0 && !$0.value.isKept }
+    var held = unused.values.reduce(0) { $0 + $1.historyBytes }
+    while idle > most || held > bytes {
+      guard let oldest = unused.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }
+      held -= oldest.value.historyBytes
+      unused[oldest.key] = nil
+      entries[oldest.key] = nil
+      idle -= 1
+    }
   }
 }

@@ -144,6 +144,7 @@ extension DatabaseRequest {
     case .commit(_, .caller(_, let connection, _)),
       .commit(_, .transaction(_, _, let connection, _)):
       connection.map { .connection($0) }
+    case .commitEach(_, _, let connection, _): connection.map { .connection($0) }
     default: nil
     }
   }
@@ -156,7 +157,8 @@ extension DatabaseRequest {
     case .watch(_, .add(let target)): target.resumeToken.count + target.target.canonical.utf8.count
     case .commit(let writes, .transaction(let reads, _, _, _)):
       writes.reduce(reads.size) { $0 + $1.size }
-    case .commit(let writes, _): writes.reduce(0) { $0 + $1.size }
+    case .commit(let writes, _), .commitEach(let writes, _, _, _):
+      writes.reduce(0) { $0 + $1.size }
     default: 0
     }
   }

@@ -14,7 +14,7 @@ extension DatabaseFront {
   ///   - size: how many documents at most.
   ///   - start: what came with the part before; nil for the first one.
   ///   - moment: as of when.
-  /// - Throws: `invalidArgument` when `start` is of another list.
+  /// - Throws: `invalidArgument` when `start` is of another list, `resourceExhausted` when there is no memory for it.
   package func page(
     of collection: CollectionPath, by orders: [DocumentQuery.Order] = [], showsMissing: Bool,
     size: Int, from start: [UInt8]?, _ moment: ReadMoment = .newest
@@ -26,24 +26,21 @@ extension DatabaseFront {
       query = try Self.sorted(whole, by: try Self.sorted(whole, by: orders).orders)
     } catch { throw StatusError(.invalidArgument, error.message) }
     let next = if let start { try goingOn(query, from: start) } else { query }
+    let wanted = PageSize(documents: size + 1, bytes: Self.mostBytes)
     if showsMissing {
       guard orders.isEmpty else {
         throw StatusError(
           .invalidArgument, "A list with missing documents has no order. Leave out one of them.")
       }
-      return try await read(moment) { host, credentials throws(StatusError) in
+      return try await read(moment) { host, credentials, share throws(StatusError) in
         let (found, time) = try await host.children(
-          of: collection, after: next.start.flatMap(Self.path), limit: size + 1, credentials)
+          of: collection, after: next.start.flatMap(Self.path), wanted, credentials, in: share)
         let page = try Self.page(found.map(\.answered), of: query, size)
         return (page, time, TransactionReads(whole.target, at: time))
       }
     }
-    return try await read(moment) { host, credentials throws(StatusError) in
-      let asked: DocumentQuery
-      do throws(DocumentError) { asked = try next.limited(to: size + 1) } catch {
-        throw StatusError(.invalidArgument, error.message)
-      }
-      let (found, time) = try await host.run(asked, credentials)
+    return try await read(moment) { host, credentials, share throws(StatusError) in
+      let (found, time) = try await host.list(next, wanted, credentials, in: share)
       let page = try Self.page(found.map(\.answered), of: query, size)
       return (page, time, TransactionReads(whole.target, at: time))
     }
@@ -58,7 +55,7 @@ extension DatabaseFront {
     below parent: DocumentPath?, size: Int, from start: [UInt8]?, _ moment: ReadMoment = .newest
   ) async throws(StatusError) -> FrontRead<CollectionIDPage> {
     let last = start.map { String(decoding: $0, as: UTF8.self) }
-    return try await read(moment) { host, credentials throws(StatusError) in
+    return try await read(moment) { host, credentials, _ throws(StatusError) in
       let (ids, time) = try await host.collectionIDs(
         below: parent, after: last, limit: size + 1, credentials)
       let shown = Array(ids.prefix(size))

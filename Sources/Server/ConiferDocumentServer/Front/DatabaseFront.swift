@@ -22,8 +22,8 @@ package struct DatabaseFront: Sendable {
   package func documents(
     _ paths: [DocumentPath], _ moment: ReadMoment = .newest
   ) async throws(StatusError) -> FrontRead<[Document]> {
-    try await read(moment) { host, credentials throws(StatusError) in
-      let (found, time) = try await host.find(paths, credentials)
+    try await read(moment) { host, credentials, share throws(StatusError) in
+      let (found, time) = try await host.find(paths, credentials, in: share)
       return (found.map(\.answered), time, TransactionReads(found))
     }
   }
@@ -32,8 +32,8 @@ package struct DatabaseFront: Sendable {
   package func documents(
     _ query: DocumentQuery, _ moment: ReadMoment = .newest
   ) async throws(StatusError) -> FrontRead<[Document]> {
-    try await read(moment) { host, credentials throws(StatusError) in
-      let (found, time) = try await host.run(query, credentials)
+    try await read(moment) { host, credentials, share throws(StatusError) in
+      let (found, time) = try await host.run(query, credentials, in: share)
       return (found.map(\.answered), time, TransactionReads(query.target, at: time))
     }
   }
@@ -43,9 +43,9 @@ package struct DatabaseFront: Sendable {
     _ query: DocumentQuery, skipping skipped: Int = 0, _ aggregates: [Aggregate],
     _ moment: ReadMoment = .newest
   ) async throws(StatusError) -> FrontRead<[DocumentValue]> {
-    try await read(moment) { host, credentials throws(StatusError) in
+    try await read(moment) { host, credentials, share throws(StatusError) in
       let (values, time) = try await host.compute(
-        aggregates, of: query, skipping: skipped, credentials)
+        aggregates, of: query, skipping: skipped, credentials, in: share)
       return (values, time, TransactionReads(query.target, at: time))
     }
   }
@@ -54,36 +54,37 @@ package struct DatabaseFront: Sendable {
   func read<R: Sendable>(
     _ moment: ReadMoment,
     _ body:
-      @escaping @Sendable (DatabaseHost, DatabaseHost.Credentials) async throws(StatusError) -> (
-        R, Timestamp, TransactionReads
-      )
+      @escaping @Sendable (DatabaseHost, DatabaseHost.Credentials, ReadShare)
+      async throws(StatusError) -> (R, Timestamp, TransactionReads)
   ) async throws(StatusError) -> FrontRead<R> {
     let transactions = server.transactions
+    let owner = try caller().user?.id
     var (id, begun): ([UInt8]?, [UInt8]?)
     var past: Timestamp?
     switch moment {
     case .newest: break
     case .past(let time): past = time
     case .transaction(let name):
-      if case .readOnly(let time) = try transactions.require(name, in: database).kind {
+      if case .readOnly(let time) = try transactions.require(name, in: database, by: owner).kind {
         past = time
       }
       id = name
     case .beginning(let kind):
       if case .readOnly(let time) = kind { past = time }
-      begun = try transactions.begin(database, kind)
+      begun = try transactions.begin(database, kind, by: owner)
       id = begun
     }
     do throws(StatusError) {
       let credentials = DatabaseHost.Credentials.token(token)
+      let share = ReadShare(of: server.readMemory)
       let (value, time, reads) = try await server.using(database) { host throws(StatusError) in
-        try await body(host, credentials)
+        try await body(host, credentials, share)
       }
       if let past { try check(past, newest: time) }
       if let id { try transactions.note(reads, in: id) }
-      return FrontRead(value: value, time: time, transaction: begun)
+      return FrontRead(value: value, time: time, transaction: begun, share: share)
     } catch {
-      if let begun { transactions.end(begun, in: database) }
+      if let begun { transactions.end(begun, in: database, by: owner) }
       throw error
     }
   }
@@ -110,9 +111,10 @@ package struct DatabaseFront: Sendable {
   package func commit(
     _ writes: [Mutation], in transaction: [UInt8]? = nil
   ) async throws(StatusError) -> CommitResult {
+    let owner = try caller().user?.id
     var reads: TransactionReads?
     if let transaction {
-      let open = try server.transactions.take(transaction, in: database)
+      let open = try server.transactions.take(transaction, in: database, by: owner)
       if open.kind != .readWrite, !writes.isEmpty {
         throw StatusError(
           .invalidArgument, "A transaction that only reads has writes. Begin another kind of one.")
@@ -123,46 +125,38 @@ package struct DatabaseFront: Sendable {
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { [reads] host throws(StatusError) in
       try await host.commit(
-        writes, credentials, from: .fronts, reads: reads)
+        writes, credentials, from: .front(of: owner), reads: reads)
     }
   }
 
-  /// Makes one write, and reads the document as it is then.
+  /// Makes one write.
+  ///
+  /// - Returns: the document as the write left it, found or missing, whatever others have done since. It has no fields
+  ///   where the caller may write it and not read it.
   package func write(_ write: Mutation) async throws(StatusError) -> Document {
-    let result = try await commit([write])
-    if let document = try await documents([write.path]).value.first, document.fields != nil {
-      return document
+    let owner = try caller().user?.id
+    let credentials = DatabaseHost.Credentials.token(token)
+    return try await server.using(database) { host throws(StatusError) in
+      try await host.write(write, credentials, from: .front(of: owner)).answered
     }
-    // Somebody has deleted it again.
-    let version = result.results.first?.updateTime ?? result.commitTime
-    return Document(write.path, .found(.empty), version: version)
   }
 
   /// Makes writes one by one, in any order, each alone.
   ///
   /// - Returns: what became of each.
-  /// - Throws: `invalidArgument` when two are to one document.
+  /// - Throws: `invalidArgument` when two are to one document, `unauthenticated` when the token is none of the server's.
   package func commitEach(
     _ writes: [Mutation]
   ) async throws(StatusError) -> [Result<WriteResult, StatusError>] {
+    let owner = try caller().user?.id
     guard Set(writes.map(\.path)).count == writes.count else {
       throw StatusError(
         .invalidArgument, "Two writes of a batch are to one document. Write each document once.")
     }
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { host throws(StatusError) in
-      await withTaskGroup(of: (Int, Result<WriteResult, StatusError>).self) { group in
-        for (place, write) in writes.enumerated() {
-          group.addTask {
-            do throws(StatusError) {
-              let result = try await host.commit([write], credentials, from: .fronts)
-              return (place, .success(result.results.first ?? WriteResult(updateTime: nil)))
-            } catch { return (place, .failure(error)) }
-          }
-        }
-        var results: [Int: Result<WriteResult, StatusError>] = [:]
-        for await (place, result) in group { results[place] = result }
-        return writes.indices.compactMap { results[$0] }
+      try await host.commitEach(writes, credentials, from: .front(of: owner)).map { answer in
+        answer.map { $0.result.results.first ?? WriteResult(updateTime: nil) }
       }
     }
   }
@@ -178,12 +172,21 @@ package struct DatabaseFront: Sendable {
   // MARK: Transactions
 
   /// Begins a transaction. Its reads are remembered, and its commit is made only while nothing of them has changed.
+  ///
+  /// It is the user's that the token stands for: others do not know it.
   package func begin(_ kind: TransactionKind) throws(StatusError) -> [UInt8] {
-    try server.transactions.begin(database, kind)
+    try server.transactions.begin(database, kind, by: try caller().user?.id)
   }
 
   /// Ends a transaction without writes; one that has ended stays so.
-  package func rollBack(_ transaction: [UInt8]) {
-    server.transactions.end(transaction, in: database)
+  ///
+  /// - Throws: `unauthenticated` when the token is none of the server's.
+  package func rollBack(_ transaction: [UInt8]) throws(StatusError) {
+    server.transactions.end(transaction, in: database, by: try caller().user?.id)
+  }
+
+  /// Who asks.
+  private func caller() throws(StatusError) -> Caller {
+    try Caller(token, server.access, now: server.clock())
   }
 }

@@ -19,6 +19,8 @@ package struct FrontRead<Value: Sendable>: Sendable {
   package let time: Timestamp
   /// The transaction that the request has begun.
   package let transaction: [UInt8]?
+  /// The memory that is claimed for it until it is answered; what else the answer takes is claimed there too.
+  package let share: ReadShare
 }
 
 /// A part of a collection.

@@ -22,7 +22,7 @@ struct ChangeHistory: Sendable {
   /// The changes from `start` on; those before it were let go, and leave the array now and then.
   private var changes: [DocumentChange] = []
   private var start = 0
-  private var bytes = 0
+  private(set) var bytes = 0
   /// The moment after which all changes are here.
   private(set) var floor: Timestamp
   /// The number of the next change.

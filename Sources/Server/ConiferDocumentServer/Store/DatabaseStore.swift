@@ -75,10 +75,11 @@ struct DatabaseStore: Sendable {
     _ body: (DatabaseView) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     while true {
-      let pair = trees.pair
+      let state = trees.state
       do throws(StoreError) {
         return try backend.readDocuments { (view) throws(StoreError) -> R in
-          var time = beginning.time
+          let (pair, empty) = try pair(in: view, state)
+          var time = empty
           if let pair, let head = DatabaseHead(try view.document(pair.memory, headPath)) {
             time = head.time
           }
@@ -87,8 +88,21 @@ struct DatabaseStore: Sendable {
         }
       } catch {
         // The trees may have been removed before the view was opened.
-        if trees.pair == pair { throw error }
+        if trees.state == state { throw error }
       }
+    }
+  }
+
+  /// The trees as a view has them, and as of when the database is empty without them.
+  private func pair(
+    in view: any DocumentView, _ state: DatabaseTrees.State
+  ) throws(StoreError) -> (DatabaseTrees.Pair?, Timestamp) {
+    switch state {
+    case .absent: return (nil, beginning.time)
+    case .present(let pair): return (pair, beginning.time)
+    case .leaving(let pair, let time):
+      let isThere = try view.trees().contains { $0.id == pair.documents }
+      return (isThere ? pair : nil, time)
     }
   }
 
@@ -109,9 +123,17 @@ struct DatabaseStore: Sendable {
     }
 
     /// What a query gives, in its order.
-    func documents(_ query: DocumentQuery) throws(StoreError) -> [Document] {
+    ///
+    /// - Parameters:
+    ///   - share: the memory that the documents are counted in; nil where nobody counts.
+    ///   - fields: what is needed of them; nil for everything.
+    /// - Throws: `tooLarge` when there is no room for them.
+    func documents(
+      _ query: DocumentQuery, in share: ReadShare? = nil, fields: [FieldPath]? = nil
+    ) throws(StoreError) -> [Document] {
       guard let tree else { return [] }
-      return try view.query(Lane(tree: tree, identity: ""), query).documents
+      guard let share else { return try view.query(Lane(tree: tree), query).documents }
+      return try view.query(tree, query, within: ReadAllowance(fields: fields, claim: share.claim))
     }
   }
 
@@ -208,15 +230,16 @@ struct DatabaseStore: Sendable {
     ])
   }
 
-  /// Removes the database from the store.
+  /// Removes the database from the store. It is there until that is committed, and empty afterwards.
   ///
+  /// - Parameter time: as of when it is empty: later than all commits.
   /// - Throws: as the backend's commits.
-  func wipe() async throws(StoreError) {
-    guard let pair = trees.take() else { return }
+  func wipe(at time: Timestamp) async throws(StoreError) {
+    guard let pair = trees.leave(time) else { return }
     do throws(StoreError) {
       try await backend.commit([.wipe(pair.documents), .wipe(pair.memory)])
     } catch {
-      trees.restore(pair)
+      trees.stay(pair)
       throw error
     }
   }

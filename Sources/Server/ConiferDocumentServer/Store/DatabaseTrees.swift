@@ -11,11 +11,19 @@ final class DatabaseTrees: Sendable {
     let memory: TreeID
   }
 
-  private let found: Mutex<Pair?>
+  /// Whether the store has the trees.
+  enum State: Sendable, Equatable {
+    case absent
+    case present(Pair)
+    /// A commit that removes them is under way, or was made: the database is empty then, as of a time.
+    case leaving(Pair, Timestamp)
+  }
+
+  private let found: Mutex<State>
   private let most: Int
 
   private init(_ pair: Pair?, most: Int) {
-    found = Mutex(pair)
+    found = Mutex(pair.map { .present($0) } ?? .absent)
     self.most = most
   }
 
@@ -32,8 +40,16 @@ final class DatabaseTrees: Sendable {
     return DatabaseTrees(isThere ? try await make(database, in: backend) : nil, most: most)
   }
 
+  /// Whether the store has the trees.
+  var state: State { found.withLock { $0 } }
+
   /// The trees; nil when the store does not have the database.
-  var pair: Pair? { found.withLock { $0 } }
+  var pair: Pair? {
+    switch state {
+    case .present(let pair), .leaving(let pair, _): pair
+    case .absent: nil
+    }
+  }
 
   /// The trees, made when there are none.
   ///
@@ -50,20 +66,24 @@ final class DatabaseTrees: Sendable {
         .full, "The server has \(most) databases, which is the most. Remove one, or use another.")
     }
     let pair = try await Self.make(database, in: backend)
-    found.withLock { $0 = pair }
+    found.withLock { $0 = .present(pair) }
     return pair
   }
 
-  /// Takes the trees away, before they are removed.
-  func take() -> Pair? {
+  /// Says that the trees are about to be removed.
+  ///
+  /// - Parameter time: as of when the database is empty.
+  /// - Returns: the trees; nil when there are none.
+  func leave(_ time: Timestamp) -> Pair? {
     found.withLock { found in
-      defer { found = nil }
-      return found
+      guard case .present(let pair) = found else { return nil }
+      found = .leaving(pair, time)
+      return pair
     }
   }
 
-  /// Puts trees back that were not removed.
-  func restore(_ pair: Pair) { found.withLock { $0 = pair } }
+  /// Says that the trees were not removed.
+  func stay(_ pair: Pair) { found.withLock { $0 = .present(pair) } }
 
   private static func make(
     _ database: DatabaseID, in backend: any DocumentBackend

@@ -2,21 +2,54 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 
+/// How much of a list is wanted.
+struct PageSize: Sendable {
+  /// How many documents at most.
+  let documents: Int
+  /// After about how many bytes of documents no more are wanted, but one.
+  let bytes: Int
+}
+
 // What a database holds, listed without a query.
 extension DatabaseStore.DatabaseView {
   /// Collections that are looked at in one go.
   private static let window = 256
+  /// Documents that are read in one go, before it is known how large they are.
+  private static let slice = 8
+
+  /// The first documents of a query, as many as are wanted, or some more than about so many bytes.
+  ///
+  /// - Throws: `tooLarge` when there is no room for them.
+  func first(
+    _ size: PageSize, of query: DocumentQuery, in share: ReadShare?
+  ) throws(StoreError) -> [Document] {
+    try some(size) { (last, limit) throws(StoreError) in
+      let window: DocumentQuery
+      do throws(DocumentError) {
+        let rest = if let last { try query.starting(after: last) } else { query }
+        window = try rest.limited(to: limit)
+      } catch { throw StoreError(.invalid, error.message) }
+      return try documents(window, in: share)
+    }.found
+  }
 
   /// A window of a collection's documents, and of the missing ones that have something below them, in the order of
   /// their ids. All collections below the collection are looked at.
+  ///
+  /// - Throws: `tooLarge` when there is no room for them.
   func children(
-    of collection: CollectionPath, after last: DocumentPath?, limit: Int
+    of collection: CollectionPath, after last: DocumentPath?, _ size: PageSize,
+    in share: ReadShare?
   ) throws(StoreError) -> [Document] {
     guard let tree else { return [] }
-    let found = try view.documents(tree, in: collection, after: last, limit: limit)
+    let (found, isAll) = try some(size) { (end, limit) throws(StoreError) in
+      let some = try view.documents(tree, in: collection, after: end?.path ?? last, limit: limit)
+      guard let share, !share.claim(some.reduce(0) { $0 + $1.memory }) else { return some }
+      throw ReadAllowance.exceeded
+    }
     var known = Set(found.lazy.map(\.path))
     // Behind the last of a full window nothing is wanted.
-    let end = found.count < limit ? nil : found.last?.path
+    let end = isAll ? nil : found.last?.path
     var missing: [Document] = []
     try forEachCollection(below: "\(collection)/") { (id) throws(StoreError) in
       guard let path = DocumentPath(in: collection, id: id), known.insert(path).inserted,
@@ -25,7 +58,29 @@ extension DatabaseStore.DatabaseView {
       let document = try self.document(path)
       if document.fields == nil { missing.append(document) }
     }
-    return Array((found + missing).sorted { $0.path < $1.path }.prefix(limit))
+    return Array((found + missing).sorted { $0.path < $1.path }.prefix(size.documents))
+  }
+
+  /// Reads small windows of documents, larger ones while the documents are small, until there are enough.
+  ///
+  /// - Parameter read: reads so many at most, from behind a document.
+  /// - Returns: what was found, and whether nothing follows.
+  private func some(
+    _ size: PageSize, _ read: (Document?, Int) throws(StoreError) -> [Document]
+  ) throws(StoreError) -> (found: [Document], isAll: Bool) {
+    var found: [Document] = []
+    var bytes = 0
+    var limit = min(size.documents, Self.slice)
+    while limit > 0 {
+      let some = try read(found.last, limit)
+      found += some
+      if some.count < limit { return (found, true) }
+      bytes += some.reduce(0) { $0 + ($1.fields?.size ?? 0) }
+      let isFull = bytes - (found.last?.fields?.size ?? 0) >= size.bytes
+      let fitting = max(1, size.bytes - bytes) / max(1, bytes / found.count) + 1
+      limit = isFull ? 0 : min(size.documents - found.count, fitting)
+    }
+    return (found, false)
   }
 
   /// A window of the ids of the collections at the root, or directly below a document, in the order of their UTF-8.
@@ -48,10 +103,16 @@ extension DatabaseStore.DatabaseView {
     while paths.count < limit {
       let collections = try view.collections(tree, after: last, limit: Self.window)
       guard let end = collections.last else { break }
-      for collection in collections where paths.count < limit {
-        paths += try view.documents(
-          tree, in: collection, after: nil, limit: limit - paths.count
-        ).map(\.path)
+      for collection in collections {
+        var after: DocumentPath?
+        while paths.count < limit {
+          let some = try view.documents(
+            tree, in: collection, after: after, limit: min(Self.slice, limit - paths.count)
+          ).map(\.path)
+          paths += some
+          if some.isEmpty { break }
+          after = some.last
+        }
       }
       last = end
     }

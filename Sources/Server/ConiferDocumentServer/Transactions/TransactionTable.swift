@@ -13,8 +13,12 @@ package enum TransactionKind: Sendable, Hashable {
 package struct TransactionLimits: Sendable {
   /// Open at a time, in all databases.
   package var count = 1000
+  /// Open at a time in one database.
+  package var ofDatabase = 500
   /// Documents and queries that one may read.
   package var reads = 10_000
+  /// About how many bytes the server keeps of what one has read.
+  package var bytesOfOne = 8 << 20
   /// About how many bytes the server keeps of what all have read.
   package var bytes = 64 << 20
   /// Seconds from its beginning to its end.
@@ -27,6 +31,8 @@ package struct TransactionLimits: Sendable {
 final class TransactionTable: Sendable {
   struct Open: Sendable {
     let database: DatabaseID
+    /// The id of the user that has begun it; nil for nobody. It is nobody else's.
+    let owner: String?
     let kind: TransactionKind
     let begun: Timestamp
     fileprivate(set) var used: Timestamp
@@ -35,6 +41,8 @@ final class TransactionTable: Sendable {
 
   private struct State {
     var open: [[UInt8]: Open] = [:]
+    /// How many are open in each database.
+    var counts: [DatabaseID: Int] = [:]
     var bytes = 0
   }
 
@@ -50,32 +58,43 @@ final class TransactionTable: Sendable {
   /// How many are open, those included that nobody has asked for since they expired.
   var count: Int { state.withLock { $0.open.count } }
 
-  /// Begins a transaction.
+  /// Begins a transaction of a user.
   ///
   /// - Returns: its name.
   /// - Throws: `resourceExhausted` while too many are open.
-  func begin(_ database: DatabaseID, _ kind: TransactionKind) throws(StatusError) -> [UInt8] {
+  func begin(
+    _ database: DatabaseID, _ kind: TransactionKind, by owner: String?
+  ) throws(StatusError) -> [UInt8] {
     let now = clock()
     let id = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
-    let isBegun = state.withLock { state in
-      if state.open.count >= limits.count { sweep(&state, now) }
-      guard state.open.count < limits.count else { return false }
-      state.open[id] = Open(database: database, kind: kind, begun: now, used: now)
-      return true
+    let most = state.withLock { state -> Int? in
+      if mostOpen(state, database) != nil { sweep(&state, now) }
+      if let most = mostOpen(state, database) { return most }
+      state.open[id] = Open(
+        database: database, owner: owner, kind: kind, begun: now, used: now)
+      state.counts[database, default: 0] += 1
+      return nil
     }
-    if isBegun { return id }
+    guard let most else { return id }
     throw StatusError(
-      .resourceExhausted,
-      "\(limits.count) transactions are open. End some, or wait until they expire.")
+      .resourceExhausted, "\(most) transactions are open. End some, or wait until they expire.")
+  }
+
+  /// How many are open where no more may be; nil where one more may.
+  private func mostOpen(_ state: State, _ database: DatabaseID) -> Int? {
+    if state.open.count >= limits.count { return limits.count }
+    return state.counts[database, default: 0] >= limits.ofDatabase ? limits.ofDatabase : nil
   }
 
   /// A transaction that goes on.
   ///
-  /// - Throws: `invalidArgument` when there is none of the name in the database, or it has expired.
-  func require(_ id: [UInt8], in database: DatabaseID) throws(StatusError) -> Open {
+  /// - Throws: `invalidArgument` when the user has none of the name in the database, or it has expired.
+  func require(
+    _ id: [UInt8], in database: DatabaseID, by owner: String?
+  ) throws(StatusError) -> Open {
     let now = clock()
     let open = state.withLock { state -> Open? in
-      guard let open = state.open[id], open.database == database else { return nil }
+      guard let open = state.open[id], isOpen(open, database, owner) else { return nil }
       if isExpired(open, now) {
         remove(id, &state)
         return nil
@@ -90,17 +109,28 @@ final class TransactionTable: Sendable {
   /// Ends a transaction that is to be committed.
   ///
   /// - Throws: as `require`.
-  func take(_ id: [UInt8], in database: DatabaseID) throws(StatusError) -> Open {
-    let open = try require(id, in: database)
+  func take(
+    _ id: [UInt8], in database: DatabaseID, by owner: String?
+  ) throws(StatusError) -> Open {
+    let open = try require(id, in: database, by: owner)
     // Of two commits at once one has it.
     guard state.withLock({ remove(id, &$0) }) else { throw Self.gone }
     return open
   }
 
-  /// Ends a transaction, if it has not ended.
-  func end(_ id: [UInt8], in database: DatabaseID) {
+  /// Ends a transaction of a user, if it has not ended.
+  func end(_ id: [UInt8], in database: DatabaseID, by owner: String?) {
     state.withLock { state in
-      if state.open[id]?.database == database { remove(id, &state) }
+      if let open = state.open[id], isOpen(open, database, owner) { remove(id, &state) }
+    }
+  }
+
+  private func isOpen(_ open: Open, _ database: DatabaseID, _ owner: String?) -> Bool {
+    guard open.database == database else { return false }
+    switch (open.owner, owner) {
+    case (nil, nil): return true
+    case (let a?, let b?): return a.utf8.elementsEqual(b.utf8)
+    default: return false
     }
   }
 
@@ -116,7 +146,9 @@ final class TransactionTable: Sendable {
       let added = open.reads.size - before
       if state.bytes + added > limits.bytes { sweep(&state, now) }
       let bytes = state.bytes + added
-      guard open.reads.count <= limits.reads, bytes <= limits.bytes else {
+      guard open.reads.count <= limits.reads, open.reads.size <= limits.bytesOfOne,
+        bytes <= limits.bytes
+      else {
         remove(id, &state)
         return false
       }
@@ -128,12 +160,13 @@ final class TransactionTable: Sendable {
     throw StatusError(
       .resourceExhausted,
       "The transaction, or all that are open, have read more than is kept: \(limits.reads) documents and "
-        + "queries, \(limits.bytes) bytes of names. Read less in a transaction.")
+        + "queries, \(limits.bytesOfOne) bytes of names in one, \(limits.bytes) in all. Read less in a transaction."
+    )
   }
 
   private static let gone = StatusError(
     .invalidArgument,
-    "The transaction has expired, has ended, or is of another database. Begin another one.")
+    "The transaction has expired, has ended, or is of another database or user. Begin another one.")
 
   private func isExpired(_ open: Open, _ now: Timestamp) -> Bool {
     now.seconds - open.begun.seconds > limits.age || now.seconds - open.used.seconds > limits.idle
@@ -147,6 +180,8 @@ final class TransactionTable: Sendable {
   private func remove(_ id: [UInt8], _ state: inout State) -> Bool {
     guard let open = state.open.removeValue(forKey: id) else { return false }
     state.bytes -= open.reads.size
+    let left = (state.counts[open.database] ?? 1) - 1
+    state.counts[open.database] = left > 0 ? left : nil
     return true
   }
 }

@@ -57,7 +57,7 @@
       _ request: ProtoRollbackRequest, _ token: String?, _ answer: Answer<Google_Protobuf_Empty>
     ) async throws {
       let database = try ResourceName(database: request.database).database
-      front(database, token).rollBack(try ReadMoment.name(request.transaction))
+      try front(database, token).rollBack(try ReadMoment.name(request.transaction))
       try await answer.write(Google_Protobuf_Empty())
     }
 

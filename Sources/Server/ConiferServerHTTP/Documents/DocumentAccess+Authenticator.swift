@@ -11,16 +11,18 @@ extension DocumentAccess {
   ///   - authenticator: verifies tokens; one that it refuses is answered `unauthenticated`.
   ///   - clock: the time by which it does.
   ///   - allows: what a user, or nobody, may do; nil for everything.
+  ///   - requiresToken: whether who shows no token is answered `unauthenticated`. False unless told.
   public init(
     verifying authenticator: any Authenticator, clock: ServerClock = ServerClock(),
-    allows: (@Sendable (DocumentUser?, DocumentRequest) -> Bool)? = nil
+    allows: (@Sendable (DocumentUser?, DocumentRequest) -> Bool)? = nil,
+    requiresToken: Bool = false
   ) {
     self.init(
       user: { token in
         do throws(TokenRefusal) {
           return DocumentUser(try authenticator.verify(Credential(token), now: clock.now))
         } catch { return nil }
-      }, allows: allows)
+      }, allows: allows, requiresToken: requiresToken)
   }
 }
 

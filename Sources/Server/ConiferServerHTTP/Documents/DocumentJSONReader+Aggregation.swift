@@ -13,12 +13,12 @@ extension DocumentJSONReader {
       switch key {
       case "alias": alias = try reader.text(key)
       case "count":
-        kinds.append(.count)
         try reader.members(key) { (reader, key) throws(JSONError) in
           guard key == "upTo" else { return try reader.unknown(key) }
           upTo = try reader.count(key)
           if upTo == 0 { throw reader.refused("The value of upTo is a number from 1.") }
         }
+        kinds.append(.count)
       case "sum": kinds.append(.sum(try reader.aggregatedField(key)))
       case "avg": kinds.append(.average(try reader.aggregatedField(key)))
       default: try reader.unknown(key)

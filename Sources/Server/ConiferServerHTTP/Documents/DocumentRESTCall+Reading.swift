@@ -14,11 +14,18 @@ extension DocumentRESTResponder.Call {
   ]
 
   /// Refuses parameters that nobody knows: a misspelled mask would let a write replace a whole document.
+  /// Also one that is there twice, of which only a mask's fields may be.
   func checkParameters(_ known: Set<String>) throws(StatusError) {
-    for (name, _) in request.query
-    where !known.contains(name) && !Self.common.contains(name) && !name.hasPrefix("$") {
-      throw StatusError(
-        .invalidArgument, "Nobody knows the parameter \"\(name)\" here. Leave it out.")
+    var seen: Set<String> = []
+    for (name, _) in request.query {
+      guard known.contains(name) || Self.common.contains(name) || name.hasPrefix("$") else {
+        throw StatusError(
+          .invalidArgument, "Nobody knows the parameter \"\(name)\" here. Leave it out.")
+      }
+      guard seen.insert(name).inserted || name.hasSuffix(".fieldPaths") else {
+        throw StatusError(
+          .invalidArgument, "The parameter \"\(name)\" is there twice. Leave out one of them.")
+      }
     }
   }
 
@@ -169,12 +176,12 @@ extension DocumentJSONReader {
     try members("The options of a transaction") { (reader, key) throws(JSONError) in
       switch key {
       case "readWrite":
-        kinds.append(.readWrite)
         try reader.members(key) { (reader, key) throws(JSONError) in
           // The transaction that is tried again has ended.
           guard key == "retryTransaction" else { return try reader.unknown(key) }
           _ = try reader.text(key)
         }
+        kinds.append(.readWrite)
       case "readOnly":
         var time: Timestamp?
         try reader.members(key) { (reader, key) throws(JSONError) in

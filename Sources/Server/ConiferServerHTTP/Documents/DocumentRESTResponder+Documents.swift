@@ -31,8 +31,11 @@ extension DocumentRESTResponder {
     if !found.value.documents.isEmpty {
       writer.key("documents")
       writer.beginArray()
+      var claimed = 0
       for document in found.value.documents {
         writer.document(document.showing(mask), in: call.database)
+        guard found.share.claim(writer.bytes.count - claimed) else { throw ReadShare.exceeded }
+        claimed = writer.bytes.count
       }
       writer.endArray()
     }
@@ -85,7 +88,7 @@ extension DocumentRESTResponder {
     return Self.nothing
   }
 
-  /// Makes one write, and answers with the document as it is then.
+  /// Makes one write, and answers with the document as the write left it.
   private func write(
     _ write: Mutation, _ call: Call, showing mask: FieldMask?
   ) async throws(StatusError) -> [UInt8] {

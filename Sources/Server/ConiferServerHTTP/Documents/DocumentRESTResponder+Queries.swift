@@ -164,6 +164,7 @@ extension DocumentRESTResponder {
     ) throws(StatusError) -> Void
   ) throws(StatusError) -> [UInt8] {
     var writer = JSONWriter()
+    var claimed = 0
     writer.beginArray()
     if let transaction = read.transaction {
       writer.beginObject()
@@ -181,6 +182,8 @@ extension DocumentRESTResponder {
           .resourceExhausted,
           "The answer has more than \(limits.answer) bytes. Ask for less, with a limit.")
       }
+      guard read.share.claim(writer.bytes.count - claimed) else { throw ReadShare.exceeded }
+      claimed = writer.bytes.count
     }
     writer.endArray()
     return writer.bytes

@@ -96,7 +96,7 @@ extension DocumentRESTResponder {
     guard let transaction else {
       throw StatusError(.invalidArgument, "The body has no transaction.")
     }
-    call.front.rollBack(transaction)
+    try call.front.rollBack(transaction)
     return Self.nothing
   }
 

@@ -1,3 +1,5 @@
+public import ConiferDocumentServer
+import ConiferKeyValue
 import ConiferQuery
 public import ConiferServer
 import ConiferTree
@@ -5,8 +7,9 @@ import ConiferTree
 /// A responder with the page at `/` that shows a server's databases to developers and edits them,
 /// and with its endpoints below `/.conifer/`.
 ///
-/// The page writes by REST as the administrator, so a REST responder must follow in the list. Its
-/// own endpoints only read, and refuse other websites of the same browser.
+/// The page writes by REST as the administrator, so a REST responder must be in the list too, and one
+/// of documents where the page shows them. Its own endpoints only read, and refuse other websites of
+/// the same browser.
 public struct PageResponder: HTTPResponder {
   private let routes: PageRoutes
 
@@ -19,13 +22,16 @@ public struct PageResponder: HTTPResponder {
   ///     origins of these.
   ///   - bearers: how an `Authorization: Bearer` header is verified, as for REST: by default by the
   ///     authenticator. Only an administrator sees the data, whatever the rules say.
+  ///   - documents: the server whose databases of documents the page shows too; nil for none. What may be read and
+  ///     written there is what its access allows to the token.
   public init(
     _ server: Server, defaultNamespace: String = NamespaceName.default, hostNames: [String] = [],
-    bearers: RESTConfiguration.Bearers = .verified
+    bearers: RESTConfiguration.Bearers = .verified, documents: DocumentServer? = nil
   ) {
     let rest = RESTResponder(server, RESTConfiguration(bearers: bearers))
     routes = PageRoutes(
-      source: ServerPage(server: server, first: defaultNamespace),
+      source: ServerPage(
+        server: server, first: defaultNamespace, documents: documents.map(PageDatabases.init)),
       guardian: PageGuard(names: hostNames),
       isAdministrator: { request in
         guard request.header("authorization") != nil else { return false }
@@ -47,21 +53,31 @@ public struct PageResponder: HTTPResponder {
 struct ServerPage: PageSource {
   let server: Server
   let first: String
+  var documents: PageDatabases?
 
-  func facts() -> PageFacts {
+  func facts() throws -> PageFacts {
     var spaces = server.namespaces
     if !spaces.contains(first) { spaces.insert(first, at: 0) }
     return PageFacts(
       title: "Conifer server", isWritable: true, spaces: spaces, first: first,
-      spaceWord: "Namespace", tables: [("clients", "Clients")])
+      spaceWord: documents == nil ? "Namespace" : "Database",
+      tables: [("clients", "Clients")],
+      databases: try documents?.names())
   }
 
   func pulse(of space: String) throws -> PagePulse {
+    let databaseCount = try documents?.names().count ?? 0
+    if let documents, PageDatabases.isDatabase(space) {
+      return PagePulse(
+        now: server.clock.now, version: documents.version,
+        spaceCount: server.namespaces.count + databaseCount)
+    }
     let report = server.inspect(
       try Self.checked(space), InspectionLimits(sessions: 0, listens: 0, pending: 0))
     let traffic = report.traffic
     return PagePulse(
-      now: report.now, version: traffic.changes, spaceCount: server.namespaces.count,
+      now: report.now, version: traffic.changes,
+      spaceCount: server.namespaces.count + databaseCount,
       counts: [
         ("sessions", report.sessionCount), ("listens", report.listenCount),
         ("requests", traffic.requests), ("pushes", traffic.pushes),

@@ -44,6 +44,8 @@ struct PageFacts {
   var spaceWord: String
   /// The tables beside the tree.
   var tables: [Table]
+  /// The databases of documents, which the page reads and changes by their REST API; nil where there is none.
+  var databases: [String]?
 
   var json: [UInt8] {
     var writer = JSONWriter()
@@ -66,6 +68,12 @@ struct PageFacts {
       writer.endObject()
     }
     writer.endArray()
+    if let databases {
+      writer.key("databases")
+      writer.beginArray()
+      for database in databases { writer.string(database) }
+      writer.endArray()
+    }
     writer.endObject()
     return writer.bytes
   }

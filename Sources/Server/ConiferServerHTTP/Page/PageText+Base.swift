@@ -54,7 +54,7 @@ extension PageText {
     }
 
     class Refused extends Error {
-      constructor(status, words) { super(words); this.status = status; }
+      constructor(status, words, word) { super(words); Object.assign(this, { status, word }); }
     }
     async function ask(url, options = {}) {
       const headers = { Authorization: 'Bearer ' + S.token, ...options.headers };
@@ -65,13 +65,14 @@ extension PageText {
         throw error.name === 'AbortError' ? error : new Refused(0, 'The server does not answer.');
       }
       if (response.ok) return response;
-      let words = 'The server answered ' + response.status + '.';
-      try { words = JSON.parse(await response.text()).error || words; } catch { }
-      throw new Refused(response.status, words);
+      let given = 'The server answered ' + response.status + '.';
+      // Documents' REST has a message and a word in its errors, in a list where the answer would be one.
+      try { given = [JSON.parse(await response.text())].flat()[0].error || given; } catch { }
+      throw new Refused(response.status, given.message || given, given.status);
     }
     // A server makes a database ready that is named by ns; a store's trees may have any names.
     const own = (name, query = {}) => {
-      const named = S.facts && S.facts.writable ? { ns: S.space } : {};
+      const named = S.facts && S.facts.writable && !isDocuments() ? { ns: S.space } : {};
       return '/.conifer/' + name + '?'
         + new URLSearchParams({ ...named, ...(S.space ? { space: S.space } : {}), ...query });
     };

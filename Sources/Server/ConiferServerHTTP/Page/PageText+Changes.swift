@@ -6,6 +6,7 @@ extension PageText {
     async function remove(path) {
       const item = itemOf(path);
       if (!item || item.type === 'null') return;
+      if (isDocuments()) return removeDocument(path);
       try {
         const isLarge = item.bytes > UNDOABLE || path === '/';
         if (isLarge) {
@@ -36,6 +37,7 @@ extension PageText {
     async function undo() {
       const last = S.undo.pop();
       if (!last) return say('There is no deletion to undo.');
+      if (last.back) return undoInDocuments(last);
       const steps = S.steps;
       try {
         const url = rest(last.path, { ns: last.space });
@@ -86,7 +88,9 @@ extension PageText {
       const row = rowOf(S.chosen);
       const item = row && row.item;
       $('up').disabled = S.root === '/';
-      $('edit').disabled = $('delete').disabled = !item || item.type === 'null';
+      const isField = item && isDocuments() && ['document', 'field'].includes(placeOf(S.chosen).kind);
+      $('edit').disabled = $('delete').disabled =
+        !item || item.type === 'null' || isDocuments() && !isField;
       $('add').disabled = !item || item.type !== 'object' && item.type !== 'null';
       $('import').disabled = $('export').disabled = !item;
     }

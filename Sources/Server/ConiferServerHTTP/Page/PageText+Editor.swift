@@ -30,6 +30,7 @@ extension PageText {
     async function edit(path) {
       const item = itemOf(path);
       if (!item) return;
+      if (isDocuments()) return editDocument(path);
       try {
         let [type, text] = [item.type, item.text];
         if (type === 'object' || type === 'server' || type === 'null') {
@@ -50,6 +51,7 @@ extension PageText {
     function add(path) {
       const item = itemOf(path);
       if (!item) return;
+      if (isDocuments()) return addToDocument(path);
       if (item.type !== 'object' && item.type !== 'null') {
         return say('A value has no children. Edit it as JSON to make it a node.');
       }
@@ -60,21 +62,29 @@ extension PageText {
     function editor() {
       const task = S.edit;
       const type = el('select', { 'aria-label': 'Type' });
-      for (const name of ['string', 'number', 'boolean', 'JSON']) {
+      for (const name of task.types || ['string', 'number', 'boolean', 'JSON']) {
         type.append(el('option', { value: name, selected: name === task.type }, name));
       }
       const text = el('textarea', { 'aria-label': 'Value', spellcheck: 'false' });
       text.value = task.text;
       text.rows = Math.min(14, task.text.split('\n').length);
-      const key = task.isNew ? el('input', { 'aria-label': 'Key', spellcheck: 'false',
-        autocomplete: 'off', placeholder: 'key; none: a push id' }) : null;
+      const hint = task.hint === undefined ? 'key; none: a push id' : task.hint;
+      const key = task.isNew && hint !== null ? el('input', { 'aria-label': 'Key', spellcheck: 'false',
+        autocomplete: 'off', placeholder: hint }) : null;
       const wrong = el('output', { role: 'alert' });
       const where = (task.isNew ? 'Add a child to ' : 'Edit ') + task.path;
+      let last = task.text;
       const form = el('form', { class: 'editor', role: 'group', 'aria-label': where }, key, type,
         text, el('button', { type: 'submit' }, task.isNew ? 'Add' : 'Save'),
         el('button', { type: 'button', onclick: leave }, 'Cancel'), wrong);
       type.addEventListener('change', () => {
-        if (type.value === 'boolean' && !/^(true|false)$/.test(text.value)) text.value = 'true';
+        text.hidden = type.value === 'collection';
+        if (type.value === 'collection') key.placeholder = 'collection/document';
+        else if (key) key.placeholder = hint;
+        // What nobody has typed makes room for what the type begins with.
+        if (task.types && text.value === last && (task.isNew || last === '')) {
+          text.value = last = blank(type.value) || '';
+        } else if (type.value === 'boolean' && !/^(true|false)$/.test(text.value)) text.value = 'true';
       });
       form.addEventListener('keydown', (event) => {
         if (event.key === 'Escape') leave();
@@ -89,8 +99,11 @@ extension PageText {
         form.isBusy = true;
         wrong.textContent = '';
         try {
-          await save(task, key ? typedKey(key.value) : null, typedJSON(type.value, text.value),
-            type.value);
+          if (task.save) await task.save(key && key.value, type.value, text.value);
+          else {
+            await save(task, key ? typedKey(key.value) : null, typedJSON(type.value, text.value),
+              type.value);
+          }
           if (S.edit === task) leave();
         } catch (error) {
           wrong.textContent = error.message;

@@ -6,6 +6,7 @@ extension PageText {
       if (pulse.version !== S.version) {
         S.version = pulse.version;
         refresh();
+        if (isDocuments() && Q.isRun) runQuery(true);
       }
       if (S.spaceCount !== undefined && pulse.spaces !== S.spaceCount) loadFacts().catch(failed);
       S.spaceCount = pulse.spaces;
@@ -13,6 +14,7 @@ extension PageText {
       if (isLate) {
         beat.at = pulse.now;
         if (pulse.requests !== undefined) chart(pulse);
+        else $('traffic').hidden = true;
         loadTable();
       }
       facts(pulse);
@@ -68,8 +70,8 @@ extension PageText {
       show(S.view);
     }
     function drawSpaces() {
-      const spaces = S.facts.spaces.includes(S.space) || !S.space ? S.facts.spaces
-        : [...S.facts.spaces, S.space];
+      const all = [...S.facts.spaces, ...(S.facts.databases || [])];
+      const spaces = all.includes(S.space) || !S.space ? all : [...all, S.space];
       const options = spaces.map((space) => el('option', { value: space }, shown(space)));
       if (S.facts.writable) options.push(el('option', { value: '' }, 'another …'));
       $('space').replaceChildren(...options);
@@ -80,10 +82,13 @@ extension PageText {
     $('space').onchange = async () => {
       let space = $('space').value;
       if (space === '') {
-        space = (await question('Which namespace? A new one is made by its first write.', 'Show', ''))
+        const words = S.facts.databases ? 'Which namespace, or which database of documents, such as '
+          + 'projects/my-app/databases/(default)?' : 'Which namespace?';
+        space = (await question(words + ' A new one is made by its first write.', 'Show', ''))
           || S.space;
-        if (!/^[\w-]{1,100}$/.test(space)) {
-          say('A namespace has 1 to 100 letters, digits, hyphens and underscores.');
+        if (!(S.facts.databases && DATABASE.test(space)) && !/^[\w-]{1,100}$/.test(space)) {
+          say('A namespace has 1 to 100 letters, digits, hyphens and underscores.'
+            + (S.facts.databases ? ' A database of documents is projects/P/databases/D.' : ''));
           space = S.space;
         }
       }
@@ -92,7 +97,12 @@ extension PageText {
       Object.assign(S, { version: null, samples: [], spaceCount: undefined,
         open: new Set(['/']), limits: new Map() });
       T.text = '';
+      D.documents = new Map();
+      Q.isRun = false;
+      drawNothing();
+      $('q-from').value = '';
       drawSpaces();
+      drawTabs();
       const view = S.view;
       S.control.abort('other');
       go('/');

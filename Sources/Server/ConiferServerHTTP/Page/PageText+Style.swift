@@ -35,7 +35,7 @@ extension PageText {
       padding: .3rem 0; position: sticky; top: 0; background: var(--back); z-index: 1; }
     #tools label { flex: 1 1 14rem; display: flex; gap: .5rem; align-items: center; }
     #path { flex: 1; min-width: 6rem; }
-    .read-only .writes { display: none; }
+    .read-only .writes, .of-documents .of-nodes { display: none; }
     button, select, input, textarea { font: inherit; color: inherit; background: var(--back);
       border: 1px solid var(--line); border-radius: .3rem; padding: .2rem .6rem; }
     button { cursor: pointer; background: var(--bar); }
@@ -68,6 +68,12 @@ extension PageText {
     .editor output { flex: 1 0 100%; color: var(--bad); white-space: pre-wrap;
       overflow-wrap: anywhere; font-family: system-ui, sans-serif; }
     .editor output:empty { display: none; }
+    .line { display: flex; flex-wrap: wrap; gap: .35rem; align-items: center; margin: .35rem 0; }
+    .line label { display: flex; gap: .4rem; align-items: center; }
+    .line textarea { flex: 1 1 8rem; min-width: 6rem; resize: vertical; }
+    #query, #q-result { overflow-wrap: anywhere; }
+    #query output { color: var(--bad); white-space: pre-wrap; }
+    #q-result ul { list-style: none; padding: 0; }
     #keys { margin-top: 1rem; color: var(--soft); }
     #table { overflow-x: auto; }
     table { border-collapse: collapse; min-width: 100%; }

@@ -4,6 +4,7 @@ extension PageText {
     const T = { name: '', text: '', limit: PAGE, open: new Set() };
     async function loadTable() {
       const name = S.view;
+      if (name === 'query') return;
       if (name === 'data' || loadTable.runs) return;
       loadTable.runs = true;
       try {
@@ -76,9 +77,14 @@ extension PageText {
       return details;
     }
 
+    // The views of what is shown: a database of documents has queries, a tree has tables.
+    const views = () => isDocuments()
+      ? [{ name: 'data', title: 'Documents' }, { name: 'query', title: 'Query' }]
+      : [{ name: 'data', title: S.facts.writable ? 'Data' : 'Cache' }, ...S.facts.tables];
+    const panelOf = (view) => view === 'data' || view === 'query' ? 'panel-' + view : 'panel-table';
     function show(view) {
       if (!S.facts) return;
-      const names = ['data', ...S.facts.tables.map((table) => table.name)];
+      const names = views().map((one) => one.name);
       if (!names.includes(view)) view = 'data';
       if (S.view !== view) T.limit = PAGE;
       S.view = view;
@@ -87,19 +93,23 @@ extension PageText {
         tab.setAttribute('aria-selected', name === view);
         tab.tabIndex = name === view ? 0 : -1;
       }
-      $('panel-data').hidden = view !== 'data';
-      $('panel-table').hidden = view === 'data';
-      $('panel-table').setAttribute('aria-labelledby', 'tab-' + view);
-      if (view !== 'data' && T.name !== view) $('table').replaceChildren();
+      for (const panel of ['panel-data', 'panel-query', 'panel-table']) {
+        $(panel).hidden = panel !== panelOf(view);
+      }
+      $(panelOf(view)).setAttribute('aria-labelledby', 'tab-' + view);
+      if (view === 'query' && $('q-from').value === '') {
+        const ids = placeOf(S.chosen).ids;
+        $('q-from').value = ids.slice(0, ids.length - (ids.length + 1) % 2).map(idSegment).join('/');
+      }
+      if (panelOf(view) === 'panel-table' && T.name !== view) $('table').replaceChildren();
       remember();
       return loadTable();
     }
     function drawTabs() {
-      const tables = [{ name: 'data', title: S.facts.writable ? 'Data' : 'Cache' },
-        ...S.facts.tables];
-      $('tabs').replaceChildren(...tables.map((table) => el('button', { role: 'tab',
+      document.body.classList.toggle('of-documents', isDocuments());
+      $('tabs').replaceChildren(...views().map((table) => el('button', { role: 'tab',
         id: 'tab-' + table.name, onclick: () => show(table.name),
-        'aria-controls': table.name === 'data' ? 'panel-data' : 'panel-table' }, table.title)));
+        'aria-controls': panelOf(table.name) }, table.title)));
     }
     $('tabs').addEventListener('keydown', (event) => {
       const tabs = [...$('tabs').children];

@@ -13,21 +13,24 @@ extension PageText {
       const [space, root] = [S.space, S.root];
       const inner = [...S.open].filter((path) => path !== root && within(path, root));
       const paths = [root, ...inner].slice(0, 500);
-      const windows = paths.map((path) => ({ path, limit: S.limits.get(path) || PAGE,
-        known: (S.windows.get(path) || {}).tag || '' }));
-      const response = await ask(own('windows.json'),
-        { method: 'POST', body: JSON.stringify({ windows }) });
-      const answer = await response.json();
+      const parts = await (isDocuments() ? documentWindows(paths) : nodeWindows(paths));
       if (space !== S.space || root !== S.root) { refresh.again = true; return; }
       const old = S.windows;
       S.windows = new Map();
-      answer.windows.forEach((part, number) => {
+      parts.forEach((part, number) => {
         const path = paths[number];
         const window = part.window ? { tag: part.tag, ...part.window } : old.get(path);
         if (window.item.type === 'object' || path === root) S.windows.set(path, window);
         else S.open.delete(path);
       });
       render();
+    }
+    async function nodeWindows(paths) {
+      const windows = paths.map((path) => ({ path, limit: S.limits.get(path) || PAGE,
+        known: (S.windows.get(path) || {}).tag || '' }));
+      const response = await ask(own('windows.json'),
+        { method: 'POST', body: JSON.stringify({ windows }) });
+      return (await response.json()).windows;
     }
 
     function listRows() {
@@ -37,9 +40,11 @@ extension PageText {
       };
       const visit = (path, item, level, position, count) => {
         const isOpen = item.type === 'object' && S.open.has(path);
+        const window = isOpen && S.windows.get(path);
+        // Of what is closed a database of documents tells less.
+        if (window && isDocuments()) item = { ...item, ...window.item, key: item.key };
         rows.push({ id: path, path, item, level, position, count, isOpen });
         edit(path, level);
-        const window = isOpen && S.windows.get(path);
         if (!window) return;
         const all = window.item.count === undefined ? -1 : window.item.count;
         window.children.forEach((child, index) =>
@@ -51,6 +56,8 @@ extension PageText {
       };
       const top = S.windows.get(S.root);
       if (top) visit(S.root, top.item, 0, 1, 1);
+      // What is edited may be gone: what was typed stays.
+      if (S.edit && !rows.some((row) => row.form)) edit(S.edit.path, 0);
       return rows;
     }
 
@@ -123,18 +130,19 @@ extension PageText {
       else node.removeAttribute('aria-expanded');
       twist.textContent = item.type === 'object' ? (row.isOpen ? '▾' : '▸') : '';
       const name = keysOf(row.path).pop();
-      key.textContent = (name === undefined ? S.space || '/' : shown(name)) + ':';
+      key.textContent = (name === undefined ? S.space || '/' : shown(cut(nameOf(name), 256))) + ':';
       const words = valueWords(item);
       if (!isFirst && value.textContent !== words) {
         node.classList.remove('fresh');
         void node.offsetWidth;
         node.classList.add('fresh');
       }
-      value.className = 'value ' + item.type;
+      value.className = 'value ' + (item.look || item.type);
       value.textContent = words;
-      note.textContent = item.priority === undefined ? '' : 'priority ' + item.priority;
+      note.textContent = item.note || (item.priority === undefined ? '' : 'priority ' + item.priority);
     }
     function valueWords(item) {
+      if (item.words !== undefined) return item.words;
       if (item.type === 'string') return JSON.stringify(item.text) + (item.cut ? ' …' : '');
       if (item.type !== 'object') return item.text || 'null';
       if (item.count === undefined) return '{…}';
@@ -211,7 +219,7 @@ extension PageText {
       const start = rows.findIndex((row) => row.id === S.chosen) + (typed.text.length > 1 ? 0 : 1);
       const order = [...rows.slice(start), ...rows.slice(0, start)];
       const found = order.find((row) =>
-        (keysOf(row.path).pop() || '').toLowerCase().startsWith(typed.text));
+        nameOf(keysOf(row.path).pop() || '').toLowerCase().startsWith(typed.text));
       if (found) choose(found.id);
     }
 

@@ -26,8 +26,9 @@ enum PageText {
   }
 
   private static let styles = compact(style)
-  private static let scripts = [base, tree, editor, changes, tables, live].map(compact)
-    .joined(separator: "\n")
+  private static let scripts = [
+    base, values, documents, tree, editor, changes, documentChanges, query, tables, live,
+  ].map(compact).joined(separator: "\n")
 
   /// Removes indentation and comment lines; no string in the page spans lines.
   private static func compact(_ text: String) -> String {
@@ -61,9 +62,9 @@ enum PageText {
             <button id="edit" title="Enter or F2">Edit</button>
             <button id="add" title="Insert or +">Add child</button>
             <button id="delete" title="Delete">Delete</button>
-            <button id="import">Import …</button>
+            <button id="import" class="of-nodes">Import …</button>
           </span>
-          <button id="export">Export</button>
+          <button id="export" class="of-nodes">Export</button>
           <input id="file" type="file" accept=".json,application/json" hidden>
         </div>
         <div id="tree" role="tree" aria-label="Data"></div>
@@ -75,6 +76,23 @@ enum PageText {
         </details>
       </section>
       <section id="panel-table" role="tabpanel" hidden><div id="table"></div></section>
+      <section id="panel-query" role="tabpanel" aria-labelledby="tab-query" hidden>
+        <form id="query" aria-label="Query">
+          <p class="line"><label>Collection <input id="q-from" spellcheck="false" autocomplete="off"></label>
+            <label><input id="q-group" type="checkbox"> all collections with this id</label></p>
+          <div id="q-filters"></div>
+          <div id="q-orders"></div>
+          <p class="line"><button type="button" id="q-filter">Add filter</button>
+            <label>of several <select id="q-any"><option value="AND">all hold</option>
+              <option value="OR">one holds</option></select></label>
+            <button type="button" id="q-order">Add order</button>
+            <label>Limit <input id="q-limit" value="100" size="6" inputmode="numeric"></label>
+            <button id="q-run">Run</button></p>
+          <output id="q-wrong" role="alert"></output>
+        </form>
+        <p id="q-facts" role="status"></p>
+        <div id="q-result"></div>
+      </section>
     </main>
     <div id="toast" role="status" hidden><span id="toast-words"></span>
       <button id="undo" hidden>Undo</button>

@@ -48,7 +48,7 @@
     var origin: [String] = []
     @Option(help: "Seconds of silence before an event stream says keep-alive.")
     var keepAlive = 30
-    @Option(help: "The most open connections.")
+    @Option(help: "The most open connections at each port.")
     var connections = HTTPServerLimits().connections
     @OptionGroup var tokens: ServeTokenOptions
 
@@ -94,7 +94,9 @@
       let authenticator = try await tokens.authenticator()
       let server = Server(ServerConfiguration(authenticator: authenticator, logger: logger))
       let ofDocuments = DocumentServerConfiguration(
-        access: tokens.hasKeys ? DocumentAccess(verifying: authenticator) : .open, logger: logger)
+        access: tokens.hasKeys
+          ? DocumentAccess(verifying: authenticator, requiresToken: !tokens.openDocuments) : .open,
+        logger: logger)
       let documents =
         try backend.map { try DocumentServer(in: $0, ofDocuments) } ?? DocumentServer(ofDocuments)
       let file = try rules.map { try RulesFile($0, server, console) }
@@ -121,7 +123,9 @@
       }
       if tokens.hasKeys, !settings.isLoopback || origin.contains("*") {
         console.note(
-          "conifer: documents are open to whoever connects, with a token or without: only the tree has rules."
+          tokens.openDocuments
+            ? "conifer: documents are open to whoever connects, with a token or without."
+            : "conifer: whoever has a token may read and write all documents: only the tree has rules."
         )
       }
       // Where it listens everywhere, browsers of this machine reach it by the name of the loopback.
@@ -152,8 +156,9 @@
     ) async throws -> (service: any Service, port: Int)? {
       #if GRPC
         guard let grpcPort else { return nil }
-        let server = DocumentGRPCServer(
-          documents, DocumentGRPCConfiguration(host: host, port: grpcPort, logger: logger))
+        var settings = DocumentGRPCConfiguration(host: host, port: grpcPort, logger: logger)
+        settings.limits.connections = connections
+        let server = DocumentGRPCServer(documents, settings)
         do throws(DocumentGRPCError) {
           return (server, try await server.start())
         } catch {
@@ -174,7 +179,7 @@
         HealthResponder(), DocumentRESTResponder(documents),
         PageResponder(
           server, defaultNamespace: namespace, hostNames: [host] + origin.filter { $0 != "null" },
-          bearers: bearers),
+          bearers: bearers, documents: documents),
         RESTResponder(
           server, RESTConfiguration(bearers: bearers, keepAlive: .seconds(keepAlive))),
       ]

@@ -25,6 +25,8 @@
     var allowUnsigned = false
     @Flag(help: "Take owner as the administrator's token although there are keys.")
     var allowOwner = false
+    @Flag(help: "Take requests for documents without a token although there are keys.")
+    var openDocuments = false
 
     /// The most bytes of a file with a key.
     private static let longest = 1 << 20
@@ -42,7 +44,7 @@
       if allowAnyAudience, !named.isEmpty {
         throw ValidationError("--allow-any-audience is for tokens of which nothing is expected.")
       }
-      if !hasKeys, !named.isEmpty || allowAnyAudience || allowEndless {
+      if !hasKeys, !named.isEmpty || allowAnyAudience || allowEndless || openDocuments {
         throw ValidationError(
           "Without --token-secret or --token-key nothing of tokens is checked. Give a key.")
       }

@@ -12,8 +12,13 @@ struct DocumentFinder {
   private let documents: DocumentReader<RunReader>
   private let overlays: OverlayRows
   private let meter: ReadMeter
+  private let allowance: ReadAllowance?
 
-  init(_ view: LeafSnapshot, _ lane: Lane) throws(StoreError) {
+  /// - Parameter allowance: what may be kept of what the server sent; nil for all of it.
+  init(
+    _ view: LeafSnapshot, _ lane: Lane, _ allowance: ReadAllowance? = nil
+  ) throws(StoreError) {
+    self.allowance = allowance
     self.view = view
     self.lane = lane
     meter = ReadMeter()
@@ -39,7 +44,7 @@ struct DocumentFinder {
         matched
       } else {
         try DocumentExecutor(
-          target, view, indexes.ready, stored, isLeftOut: { pending[$0] != nil }
+          target, view, indexes.ready, stored, allowance, isLeftOut: { pending[$0] != nil }
         ).find()
       }
     try lay(pending, over: &found, target)

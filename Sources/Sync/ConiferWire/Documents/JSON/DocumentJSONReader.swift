@@ -23,6 +23,9 @@ package struct DocumentJSONReader {
   /// Whether the text is a request: members that nobody knows are refused, and not read past, and null stands for a
   /// member that is left out.
   package var isStrict = false
+  /// Whether it is only asked whether a member is known: nothing is read then.
+  private var isAsked = false
+  private var isUnknown = false
 
   /// Reads a text that is in memory.
   package init(_ text: [UInt8]) { json = JSONReader(bytes: text, limits: Self.limits) }
@@ -32,6 +35,7 @@ package struct DocumentJSONReader {
 
   /// The next event, of which there is one within a value.
   package mutating func next() throws(JSONError) -> JSONEvent {
+    if isAsked { throw refused("Nothing is read of null.") }
     guard let event = try json.next() else { throw refused("The text ends too early.") }
     return event
   }
@@ -90,6 +94,7 @@ package struct DocumentJSONReader {
 
   /// Reads past a member that nobody knows, or refuses it.
   package mutating func unknown(_ key: String) throws(JSONError) {
+    isUnknown = true
     if isStrict { throw refused("Nobody knows \"\(key)\" here. Leave it out.") }
     _ = try plain(try next())
   }
@@ -114,13 +119,27 @@ package struct DocumentJSONReader {
     try rest(body)
   }
 
-  /// The same of an object that was begun.
+  /// The same of an object that was begun. The closure changes nothing before it has read.
   package mutating func rest(
     _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
   ) throws(JSONError) {
     while case .key(let key) = try next() {
-      if isStrict, try skipNull() { continue }
-      try body(&self, key)
+      if isStrict, try skipNull() {
+        try check(key, body)
+      } else {
+        try body(&self, key)
+      }
+    }
+  }
+
+  /// Refuses a member that is null, and that nobody knows.
+  private func check(
+    _ key: String, _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
+  ) throws(JSONError) {
+    var reader = self
+    reader.isAsked = true
+    do throws(JSONError) { try body(&reader, key) } catch {
+      if reader.isUnknown { throw error }
     }
   }
 

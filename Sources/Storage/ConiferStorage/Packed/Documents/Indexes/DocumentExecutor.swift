@@ -10,24 +10,34 @@ final class DocumentExecutor {
     let rows: DocumentIndexRows
   }
 
-  /// How many documents are read at once at most.
-  private static let batch = 256
+  /// How many documents are kept beyond the limit before those behind it are let go.
+  private static let slack = 256
 
   let view: any OrderedView
   let indexes: [DocumentIndexRows]
   private let source: any DocumentSource
   private let target: DocumentTarget
   private let isLeftOut: (DocumentPath) -> Bool
+  private let allowance: ReadAllowance?
+  /// The fields that are kept; nil for all.
+  private let kept: FieldSelection?
+  /// How many documents are read at once at most.
+  private let batch: Int
   private var documentsRead = 0
 
   /// - Parameters:
   ///   - indexes: those of the tree that are ready.
+  ///   - allowance: what may be kept; nil for everything.
   ///   - isLeftOut: which documents the caller has in another state, since waiting writes change them: they do not
   ///     count for the limit.
   init(
     _ target: DocumentTarget, _ view: any OrderedView, _ indexes: [DocumentIndexRows],
-    _ source: any DocumentSource, isLeftOut: @escaping (DocumentPath) -> Bool = { _ in false }
+    _ source: any DocumentSource, _ allowance: ReadAllowance? = nil,
+    isLeftOut: @escaping (DocumentPath) -> Bool = { _ in false }
   ) {
+    self.allowance = allowance
+    kept = allowance?.fields.map { FieldSelection(target.comparedFields.union($0)) }
+    batch = allowance == nil ? 256 : 16
     self.target = target
     self.view = view
     self.indexes = indexes
@@ -47,7 +57,7 @@ final class DocumentExecutor {
       try source.walk(target, from: first, through: last, isReversed: isReversed) {
         (document) throws(StoreError) in
         documentsRead += 1
-        if let document, !isLeftOut(document.path) { add(document, to: &found.documents) }
+        if let document, !isLeftOut(document.path) { try add(document, to: &found.documents) }
         return !plan.isOrdered || found.documents.count < limit
       }
     case .parts(let parts):
@@ -60,16 +70,37 @@ final class DocumentExecutor {
       found.rowsRead = streams.reduce(0) { $0 + $1.rowCount }
     }
     if !plan.isOrdered { found.documents.sort { target.compare($0, $1) < 0 } }
-    if found.documents.count > limit { found.documents.removeSubrange(limit...) }
+    trim(&found.documents)
     found.documentsRead = documentsRead
     return found
   }
 
   /// Adds a document to those that were found, of which not many more are kept than the limit keeps.
-  private func add(_ document: Document, to found: inout [Document]) {
+  ///
+  /// - Throws: `tooLarge` when no more may be kept.
+  private func add(_ document: Document, to found: inout [Document]) throws(StoreError) {
+    let document = kept.map(document.keeping) ?? document
+    if let allowance, !allowance.claim(document.memory) {
+      sortAndTrim(&found)
+      guard allowance.claim(document.memory) else { throw ReadAllowance.exceeded }
+    }
     found.append(document)
-    guard let limit = target.limit, (found.count - Self.batch) / 2 >= limit else { return }
+    guard let limit = target.limit, (found.count - Self.slack) / 2 >= limit else { return }
+    sortAndTrim(&found)
+  }
+
+  private func sortAndTrim(_ found: inout [Document]) {
+    guard let limit = target.limit, found.count > limit else { return }
     found.sort { target.compare($0, $1) < 0 }
+    trim(&found)
+  }
+
+  /// Lets go what is behind the limit.
+  private func trim(_ found: inout [Document]) {
+    guard let limit = target.limit, found.count > limit else { return }
+    if let allowance {
+      _ = allowance.claim(-found[limit...].reduce(0) { $0 + $1.memory })
+    }
     found.removeSubrange(limit...)
   }
 
@@ -79,9 +110,9 @@ final class DocumentExecutor {
   ) throws(StoreError) {
     var seen: Set<DocumentPath> = []
     for place in streams.indices {
-      while let document = try streams[place].peek(Self.batch) {
+      while let document = try streams[place].peek(batch) {
         streams[place].pass()
-        if seen.insert(document.path).inserted { add(document, to: &found) }
+        if seen.insert(document.path).inserted { try add(document, to: &found) }
       }
     }
   }
@@ -93,16 +124,16 @@ final class DocumentExecutor {
     while found.count < limit {
       var least: Document?
       for place in streams.indices {
-        guard let document = try streams[place].peek(min(limit - found.count, Self.batch)) else {
+        guard let document = try streams[place].peek(min(limit - found.count, batch)) else {
           continue
         }
         if least.map({ target.compare(document, $0) < 0 }) ?? true { least = document }
       }
       guard let least else { return }
-      found.append(least)
+      try add(least, to: &found)
       // Alternatives may share documents.
       for place in streams.indices
-      where try streams[place].peek(Self.batch)?.path == least.path { streams[place].pass() }
+      where try streams[place].peek(batch)?.path == least.path { streams[place].pass() }
     }
   }
 

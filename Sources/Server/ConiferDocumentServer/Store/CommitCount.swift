@@ -1,0 +1,11 @@
+import Synchronization
+
+/// Counts what is stored in all databases of a server, so that whoever shows data knows when to look again.
+final class CommitCount: Sendable {
+  private let commits = Atomic(0)
+
+  /// How many commits there were, those that may have failed included.
+  var value: Int { commits.load(ordering: .relaxed) }
+
+  func add() { commits.add(1, ordering: .relaxed) }
+}
