@@ -290,7 +290,7 @@ private final class ResurrectingBackend: EvictingBackend, DocumentBackend {
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
     base.setActive(isActive, query, in: tree)
   }
-  func observeIncidents(_ told: (@Sendable () -> Void)?) { base.observeIncidents(told) }
+  func observeIncidents(_ handler: (@Sendable () -> Void)?) { base.observeIncidents(handler) }
   func space() throws(StoreError) -> StorageSpace { try base.space() }
   func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation {
     try base.explain(tree, path)

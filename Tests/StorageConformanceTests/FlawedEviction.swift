@@ -71,7 +71,7 @@ final class FlawedEviction: EvictingBackend, DocumentBackend {
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
     defect == .forgetsActivity || base.setActive(isActive, query, in: tree)
   }
-  func observeIncidents(_ told: (@Sendable () -> Void)?) { base.observeIncidents(told) }
+  func observeIncidents(_ handler: (@Sendable () -> Void)?) { base.observeIncidents(handler) }
 
   func space() throws(StoreError) -> StorageSpace {
     var space = try base.space()

@@ -195,7 +195,7 @@ final class ModelBackend: DocumentBackend {
 
   @discardableResult
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool { true }
-  func observeIncidents(_ told: (@Sendable () -> Void)?) {}
+  func observeIncidents(_ handler: (@Sendable () -> Void)?) {}
 
   func size() throws(StoreError) -> StoreSize {
     try checkOpen()

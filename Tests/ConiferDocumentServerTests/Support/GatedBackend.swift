@@ -139,7 +139,7 @@ final class GatedBackend: DocumentBackend {
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
     base.setActive(isActive, query, in: tree)
   }
-  func observeIncidents(_ told: (@Sendable () -> Void)?) { base.observeIncidents(told) }
+  func observeIncidents(_ handler: (@Sendable () -> Void)?) { base.observeIncidents(handler) }
 
   func size() throws(StoreError) -> StoreSize { try base.size() }
   func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await base.tidy(slice) }

@@ -248,10 +248,10 @@ struct CodingTests {
     try check(["start_time": 1_000_000.0, "raw_data": [1, 2]])
     (encoder.dateEncodingStrategy, decoder.dateDecodingStrategy) = (.iso8601, .iso8601)
     encoder.keyEncodingStrategy = .custom {
-      PlaceKey(stringValue: "x-" + ($0.last?.stringValue ?? ""))
+      AnyCodingKey(stringValue: "x-" + ($0.last?.stringValue ?? ""))
     }
     decoder.keyDecodingStrategy = .custom {
-      PlaceKey(stringValue: String($0.last?.stringValue.dropFirst(2) ?? ""))
+      AnyCodingKey(stringValue: String($0.last?.stringValue.dropFirst(2) ?? ""))
     }
     try check(["x-startTime": "1970-01-01T00:16:40Z", "x-rawData": [1, 2]])
     (encoder.dateEncodingStrategy, decoder.dateDecodingStrategy) = (
@@ -290,7 +290,7 @@ struct CodingTests {
     let days = try #require(data["per_day"] as? [String: [[String: Any]]])
     #expect(Set(try #require(days["dayOne"]?.first).keys) == ["start_time", "raw_data"])
     #expect(try decoder.decode(Votes.self, from: data) == votes)
-    encoder.keyEncodingStrategy = .custom { _ in PlaceKey(stringValue: "same") }
+    encoder.keyEncodingStrategy = .custom { _ in AnyCodingKey(stringValue: "same") }
     #expect(try encoder.encode(["a": 1, "b": 2]) as? [String: Int] == ["a": 1, "b": 2])
   }
 

@@ -75,7 +75,7 @@ final class FaultyBackend: DocumentBackend, EvictingBackend {
     base.setActive(isActive, query, in: tree)
   }
 
-  func observeIncidents(_ told: (@Sendable () -> Void)?) { base.observeIncidents(told) }
+  func observeIncidents(_ handler: (@Sendable () -> Void)?) { base.observeIncidents(handler) }
 
   func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await base.tidy(slice) }
 

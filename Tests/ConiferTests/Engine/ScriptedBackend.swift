@@ -148,7 +148,7 @@ final class ScriptedBackend: StorageBackend {
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {
     inner.setActive(isActive, query, in: tree)
   }
-  func observeIncidents(_ told: (@Sendable () -> Void)?) { inner.observeIncidents(told) }
+  func observeIncidents(_ handler: (@Sendable () -> Void)?) { inner.observeIncidents(handler) }
   func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await inner.tidy(slice) }
   func suspend() async throws(StoreError) { try await inner.suspend() }
   func resume() async throws(StoreError) { try await inner.resume() }

@@ -27,7 +27,7 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   func superDecoder() throws -> any Decoder {
     decoding.nested(
-      decoding.node[ConiferTree.Key("super")], PlaceKey(stringValue: "super"))
+      decoding.node[ConiferTree.Key("super")], AnyCodingKey(stringValue: "super"))
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { child(key) }
@@ -87,7 +87,7 @@ struct UnkeyedNodeContainer: UnkeyedDecodingContainer {
   mutating func superDecoder() throws -> any Decoder { try next() }
 
   private mutating func next() throws -> NodeDecoding {
-    let key = PlaceKey(intValue: currentIndex)
+    let key = AnyCodingKey(intValue: currentIndex)
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(
         Any.self, .init(codingPath: codingPath + [key], debugDescription: "the array has ended"))

@@ -35,7 +35,7 @@ struct NodeEncoding: SlotEncoding {
   func member(_ key: any CodingKey) -> NodeEncoding { nested(slot.member(key.stringValue), key) }
 
   func element() -> NodeEncoding {
-    let key = PlaceKey(intValue: slot.count)
+    let key = AnyCodingKey(intValue: slot.count)
     return nested(slot.element(), key)
   }
 

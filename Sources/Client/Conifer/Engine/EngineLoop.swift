@@ -15,7 +15,7 @@ final class EngineLoop: StepHandler {
   let connection: Connection
   let user: SignedInUser
   let listening: Listening
-  let pins: Pins
+  let pins: PinnedQueries
   let updates: ServerUpdates
   let sending: WriteSending
   let requests: QueueRequests
@@ -49,7 +49,7 @@ final class EngineLoop: StepHandler {
     let cache = CacheUpdater(storage, views, listens, outbox)
     listening = Listening(
       storage, views, listens, InfoViews(isConnected, clock), logger)
-    pins = Pins(storage, listening, outbox, logger, post)
+    pins = PinnedQueries(storage, listening, outbox, logger, post)
     transactions = Transactions(storage, views, listening, connection, clock, outbox, post)
     updates = ServerUpdates(
       views: views, listens: listens, listening: listening, pins: pins, transactions: transactions,

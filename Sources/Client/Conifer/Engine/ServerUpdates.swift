@@ -10,7 +10,7 @@ struct ServerUpdates {
   let views: Views
   let listens: ServerListens
   let listening: Listening
-  let pins: Pins
+  let pins: PinnedQueries
   let transactions: Transactions
   let outbox: Outbox
   let logger: Logger

@@ -13,7 +13,7 @@ final class SignedInUser {
   private let storage: EngineStorage
   private let views: Views
   private let transactions: Transactions
-  private let pins: Pins
+  private let pins: PinnedQueries
   private let connection: Connection
   private let outbox: Outbox
   private let authState: StateSource<AuthState>
@@ -27,7 +27,7 @@ final class SignedInUser {
 
   init(
     _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
-    _ transactions: Transactions, _ pins: Pins, _ connection: Connection, _ outbox: Outbox,
+    _ transactions: Transactions, _ pins: PinnedQueries, _ connection: Connection, _ outbox: Outbox,
     _ authState: StateSource<AuthState>, _ post: @escaping @Sendable (Step) -> Void
   ) {
     self.setup = setup

@@ -88,12 +88,12 @@ package final class EncodingSlot {
     case .scalar(let value): return value
     case .array(let elements):
       return try elements.enumerated().map {
-        try $1.value(null, path + [PlaceKey(intValue: $0)]) ?? null
+        try $1.value(null, path + [AnyCodingKey(intValue: $0)]) ?? null
       }
     case .object(let members):
       var dictionary = [String: Any](minimumCapacity: members.count)
       for (key, slot) in members {
-        let value = try slot.value(null, path + [PlaceKey(stringValue: key)])
+        let value = try slot.value(null, path + [AnyCodingKey(stringValue: key)])
         if let known = dictionary.index(forKey: key),
           !dictionary.keys[known].utf8.elementsEqual(key.utf8)
         {

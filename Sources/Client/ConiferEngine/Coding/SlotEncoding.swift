@@ -76,7 +76,7 @@ struct KeyedSlotContainer<Encoding: SlotEncoding, Key: CodingKey>: KeyedEncoding
     encoding.member(key).unkeyedContainer()
   }
 
-  func superEncoder() -> any Encoder { encoding.member(PlaceKey(stringValue: "super")) }
+  func superEncoder() -> any Encoder { encoding.member(AnyCodingKey(stringValue: "super")) }
 
   func superEncoder(forKey key: Key) -> any Encoder { encoding.member(key) }
 }

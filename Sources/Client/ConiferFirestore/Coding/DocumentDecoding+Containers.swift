@@ -16,7 +16,7 @@ struct KeyedMapContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     case .custom(let key):
       self.map = MapValue(
         map.fields.map { field in
-          let path = decoding.codingPath + [PlaceKey(stringValue: field.name)]
+          let path = decoding.codingPath + [AnyCodingKey(stringValue: field.name)]
           return .init(key(path).stringValue, field.value)
         })
     }
@@ -55,7 +55,7 @@ struct KeyedMapContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   }
 
   func superDecoder() throws -> any Decoder {
-    decoding.nested(map["super"], PlaceKey(stringValue: "super"))
+    decoding.nested(map["super"], AnyCodingKey(stringValue: "super"))
   }
 
   func superDecoder(forKey key: Key) throws -> any Decoder { child(key) }
@@ -113,7 +113,7 @@ struct UnkeyedArrayContainer: UnkeyedDecodingContainer {
   }
 
   private func current() throws -> DocumentDecoding {
-    let key = PlaceKey(intValue: currentIndex)
+    let key = AnyCodingKey(intValue: currentIndex)
     guard !isAtEnd else {
       throw DecodingError.valueNotFound(
         Any.self, .init(codingPath: codingPath + [key], debugDescription: "the array has ended"))

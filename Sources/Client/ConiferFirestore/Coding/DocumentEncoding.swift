@@ -26,7 +26,7 @@ struct DocumentEncoding: SlotEncoding {
 
   /// The encoding of the next element.
   func element() -> DocumentEncoding {
-    let key = PlaceKey(intValue: slot.count)
+    let key = AnyCodingKey(intValue: slot.count)
     return DocumentEncoding(slot: slot.element(), codingPath: codingPath + [key], encoder: encoder)
   }
 

@@ -17,7 +17,7 @@ final class DocumentLoop: StepHandler {
   private let lifetime: EngineLifetime
   private let change: UserChange
   private let alarm: Alarm
-  private var settling = Settling()
+  private var settling = IdleWaiters()
 
   init(
     _ setup: FirestoreConfiguration, _ registry: ListenerRegistry,
@@ -54,7 +54,7 @@ final class DocumentLoop: StepHandler {
       outbox: outbox, post: post)
     queue = DocumentQueue(store: store, writes: writes, sending: sending)
     bundles = Bundles(store, listening, outbox, post)
-    let kept = KeptQueries(store, listening, setup.logger)
+    let kept = PinnedQueries(store, listening, setup.logger)
     change = UserChange(
       store: store, user: user, listening: listening, writes: writes, sending: sending, kept: kept,
       network: network, recovery: recovery)
@@ -69,7 +69,7 @@ final class DocumentLoop: StepHandler {
   var user: SignedInUser { lifetime.user }
   var listening: Listening { lifetime.listening }
   var writes: DocumentWrites { lifetime.writes }
-  var kept: KeptQueries { lifetime.kept }
+  var kept: PinnedQueries { lifetime.kept }
   var network: NetworkUse { lifetime.network }
   var recovery: StorageRecovery { lifetime.recovery }
   var sending: WriteSending { change.sending }
@@ -206,7 +206,7 @@ final class DocumentLoop: StepHandler {
 }
 
 /// The number of steps that were done, and the callers that wait until there is nothing to do.
-private struct Settling {
+private struct IdleWaiters {
   var steps = 0
   var waiting: [@Sendable (Int) -> Void] = []
 

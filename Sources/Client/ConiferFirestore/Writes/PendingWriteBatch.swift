@@ -59,7 +59,7 @@ public struct PendingWriteBatch: Sendable, Identifiable {
       case .queued: .queued
       case .sent: .sent
       case .outcomeUnknown: .outcomeUnknown
-      case .rejected(reason: let reason): .rejected(FirestoreError(RefusalReason(reason).error))
+      case .rejected(reason: let reason): .rejected(FirestoreError(RejectionReason(reason).error))
       }
     attempts = write.attempts
     written = Timestamp(write.batch.written)

@@ -86,9 +86,9 @@ public protocol StorageBackend: AnyObject, Sendable {
 
   /// Calls a closure each time that a report of damage is stored, also when eviction or mending met the damage.
   ///
-  /// - Parameter told: called on any thread within the backend's work: it returns at once and does not call the backend.
+  /// - Parameter handler: called on any thread within the backend's work: it returns at once and does not call the backend.
   ///   It replaces the one before; nil for nobody.
-  func observeIncidents(_ told: (@Sendable () -> Void)?)
+  func observeIncidents(_ handler: (@Sendable () -> Void)?)
 
   /// Does a slice of housekeeping: folds deltas, gives space back; a backend that compresses may
   /// train a dictionary first, which takes up to about 100 ms of its own and holds up no commit.

@@ -69,7 +69,7 @@ final class FailingBackend: DocumentBackend, EvictingBackend {
     if isActive, faults.isRefused(.activation) { return false }
     return backend.setActive(isActive, query, in: tree)
   }
-  func observeIncidents(_ told: (@Sendable () -> Void)?) { backend.observeIncidents(told) }
+  func observeIncidents(_ handler: (@Sendable () -> Void)?) { backend.observeIncidents(handler) }
   func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await backend.tidy(slice) }
   func suspend() async throws(StoreError) { try await backend.suspend() }
   func resume() async throws(StoreError) { try await backend.resume() }

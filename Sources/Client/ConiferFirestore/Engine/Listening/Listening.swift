@@ -20,7 +20,7 @@ final class Listening {
   let indexing: IndexCreation
   /// The documents that are forgotten at the step's end unless something needs them.
   let unneeded: UnneededDocuments
-  let events: EventStore
+  let events: RemoteEventStore
   let inner = InnerListeners()
 
   init(
@@ -36,7 +36,7 @@ final class Listening {
     targets = TargetStore(store)
     indexing = IndexCreation(store, setup.logger)
     unneeded = UnneededDocuments(store)
-    events = EventStore(store, targets, unneeded)
+    events = RemoteEventStore(store, targets, unneeded)
     listens = ListenMachine(store.database, limboLimit: setup.limboLimit)
   }
 

@@ -12,7 +12,7 @@ struct UserChange {
   let listening: Listening
   let writes: DocumentWrites
   let sending: WriteSending
-  let kept: KeptQueries
+  let kept: PinnedQueries
   let network: NetworkUse
   let recovery: StorageRecovery
 

@@ -219,7 +219,7 @@ final class TargetStore {
   }
 
   /// The store holds the edits.
-  func took(_ changed: [TargetID: Row]) { rows.merge(changed) { $1 } }
+  func merge(_ changed: [TargetID: Row]) { rows.merge(changed) { $1 } }
 
   func save(_ row: Row) -> StorageEdit {
     .saveQuery(

@@ -1,6 +1,6 @@
 import ConiferWire
 
 /// The slot of the stream of listens.
-typealias WatchSlot = StreamSlot<any WatchStream>
+typealias WatchSlot = ServerStream<any WatchStream>
 /// The slot of the stream of writes.
-typealias WriteSlot = StreamSlot<any WriteStream>
+typealias WriteSlot = ServerStream<any WriteStream>

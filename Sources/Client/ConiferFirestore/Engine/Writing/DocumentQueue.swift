@@ -58,7 +58,7 @@ struct DocumentQueue {
           return .failed(DatabaseError(.unknownWrite, "The store knows no write \(receiptID)."))
         }
         guard case .rejected(let reason) = entry.state else { return nil }
-        return .rejected(DatabaseError(FirestoreError(RefusalReason(reason).error)))
+        return .rejected(DatabaseError(FirestoreError(RejectionReason(reason).error)))
       }
     }
     if case .failed(let error) = known { throw FirestoreError(error) }

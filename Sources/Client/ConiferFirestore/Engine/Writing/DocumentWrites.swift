@@ -114,7 +114,7 @@ final class DocumentWrites {
     guard let batch = try find(id) else {
       return endLost(id, "The server refused it: \(error.message)")
     }
-    let reason = RefusalReason(error)
+    let reason = RejectionReason(error)
     try store.commit(
       uncounted(id) + [.setState(id.lane, id.number, .rejected(reason: reason.text))])
     _ = progress.endSending(id, .rejected(reason: reason.text))

@@ -10,7 +10,7 @@ final class WriteSending {
   private(set) var pipeline = WritePipeline(isEnabled: false)
   /// The writes that the server has answered, and of which that could not be stored yet.
   private var unstored: Set<OutboundWriteID> = []
-  private var keeping = TokenKeeping()
+  private var keeping = DurableStreamToken()
   let slot: WriteSlot
   private let store: DocumentStore
   private let writes: DocumentWrites
@@ -71,7 +71,7 @@ final class WriteSending {
   /// - Parameter token: the token that was kept of that user's last stream.
   func userChanged(token: [UInt8]) {
     // What is durable of the last user's stream says nothing of this one's.
-    keeping = TokenKeeping()
+    keeping = DurableStreamToken()
     run(pipeline.userChanged(token: token))
   }
 
@@ -122,7 +122,7 @@ final class WriteSending {
       case .idle: slot.idle()
       case .greet(let token): keep(.greeting(token))
       case .keep(let token):
-        if token.isEmpty { keeping = TokenKeeping() }
+        if token.isEmpty { keeping = DurableStreamToken() }
         let isKept = writes.survivePower && keeping.isDurable(token)
         if !isKept, commit(token) == nil { return }
       case .send(let id, let batch, let token): send(id, batch, token)

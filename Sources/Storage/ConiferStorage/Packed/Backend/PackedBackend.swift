@@ -285,8 +285,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   }
 
   /// Has somebody told each time that a report of damage is stored.
-  public func observeIncidents(_ told: (@Sendable () -> Void)?) {
-    engine.incidentObserver.withLock { $0 = told }
+  public func observeIncidents(_ handler: (@Sendable () -> Void)?) {
+    engine.incidentObserver.withLock { $0 = handler }
   }
 
   /// What the files take.

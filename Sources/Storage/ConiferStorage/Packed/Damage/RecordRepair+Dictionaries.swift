@@ -6,7 +6,7 @@ struct DictionaryDrop: Sendable {
   let number: UInt32
   private let tree: TreeID
   /// Runs that may have a delta which needs the dictionary.
-  private var changed = NumberMap()
+  private var changed = NumberFilter()
   private var scan: SpaceScan
 
   init(_ tx: LeafTransaction, _ tree: TreeID, _ number: UInt32) throws(StoreError) {

@@ -112,10 +112,10 @@ struct OverlayKeeper {
       let editor = OverlayEditor(tx, info, lane)
       for (path, change) in documents.sorted(by: { $0.key < $1.key }) {
         switch change {
-        case .queued(let batches): try editor.queue(batches, over: path)
+        case .queued(let batches): try editor.append(batches, over: path)
         case .answered(let through, let wasFound):
-          if try !editor.keeps(path, through: through, wasFound) { try editor.renew(path) }
-        case .other: try editor.renew(path)
+          if try !editor.keeps(path, through: through, wasFound) { try editor.rebuild(path) }
+        case .other: try editor.rebuild(path)
         }
       }
     }
@@ -163,11 +163,11 @@ struct OverlayEditor {
     documents = DocumentReader(runs: tx.editor(lane.tree))
   }
 
-  /// Lays batches that are being queued over what the overlay of a document shows.
+  /// Applies batches that are being queued to what the overlay of a document shows.
   ///
   /// - Throws: `tooLarge` when the document is larger then than the service takes.
-  func queue(_ batches: [MutationBatch], over path: DocumentPath) throws(StoreError) {
-    let shown = try lay(batches, over: path)
+  func append(_ batches: [MutationBatch], over path: DocumentPath) throws(StoreError) {
+    let shown = try add(batches, over: path)
     do {
       try shown.validateSize()
     } catch {
@@ -176,9 +176,9 @@ struct OverlayEditor {
     }
   }
 
-  /// Lays batches over what the overlay of a document shows.
+  /// Applies batches to what the overlay of a document shows.
   @discardableResult
-  private func lay(
+  private func add(
     _ batches: [MutationBatch], over path: DocumentPath
   ) throws(StoreError) -> Document {
     let base = try base(path)
@@ -189,7 +189,7 @@ struct OverlayEditor {
 
   /// Applies all waiting batches of a document anew. While writes wait, an overlay stays as it is when a later version wrote
   /// it or its document, so that answers and the server's word go on.
-  func renew(_ path: DocumentPath) throws(StoreError) {
+  func rebuild(_ path: DocumentPath) throws(StoreError) {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     let place = DocumentKey.treePath(path)
     let base = try Self.knownBase(path, documents.runs)
@@ -257,7 +257,7 @@ struct OverlayEditor {
 
   /// Makes all overlays of the lane anew, of those waiting writes that can be read: one that cannot be is set aside
   /// when it is read.
-  func renewAll() throws(StoreError) {
+  func rebuildAll() throws(StoreError) {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     guard try reader.isReadable() else { return }
     // What a later version wrote stays, and what belongs to a document that it wrote.

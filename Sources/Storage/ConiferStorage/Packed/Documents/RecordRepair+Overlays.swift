@@ -22,13 +22,13 @@ extension RecordRepair {
     guard own.count <= OverlayRows.longestKey, let path = DocumentKey.document(own) else {
       return try renewOverlays(lane, info)
     }
-    try OverlayEditor(tx, info, lane).renew(path)
+    try OverlayEditor(tx, info, lane).rebuild(path)
   }
 
   /// Makes the overlays of a lane anew, after a write of it was lost.
   func renewOverlays(_ lane: Lane, _ info: TreeInfo) throws(StoreError) {
     guard info.order == .documents else { return }
-    try OverlayEditor(tx, info, lane).renewAll()
+    try OverlayEditor(tx, info, lane).rebuildAll()
   }
 
   /// Makes the overlays of a tree anew, after some of the server's word was lost.

@@ -149,7 +149,7 @@ final class Mender {
   }
 
   private func begin() throws(StoreError) {
-    let frozen = FrozenSnapshot(try writer.leaves.openSnapshot())
+    let frozen = SnapshotReference(try writer.leaves.openSnapshot())
     var next = try MendingMarker.first(frozen.snapshot)
     while let tree = next, mendedInPart.contains(tree) {
       next = try MendingMarker.first(frozen.snapshot, after: tree)
@@ -204,7 +204,7 @@ final class Mender {
 
   /// Goes on with another phase, from a snapshot of its own.
   private func begin(_ phase: Mending.Phase, _ work: Mending) throws(StoreError) {
-    let frozen = FrozenSnapshot(try writer.leaves.openSnapshot())
+    let frozen = SnapshotReference(try writer.leaves.openSnapshot())
     state = .underWay(Mending(work.tree, frozen, phase))
   }
 
@@ -241,7 +241,7 @@ struct Mending {
   }
 
   let tree: TreeID
-  let frozen: FrozenSnapshot
+  let frozen: SnapshotReference
   var phase: Phase
 
   /// About how many bytes of records its phase has read.
@@ -253,7 +253,7 @@ struct Mending {
     }
   }
 
-  init(_ tree: TreeID, _ frozen: FrozenSnapshot, _ phase: Phase) {
+  init(_ tree: TreeID, _ frozen: SnapshotReference, _ phase: Phase) {
     self.tree = tree
     self.frozen = frozen
     self.phase = phase
@@ -261,7 +261,7 @@ struct Mending {
 }
 
 /// A snapshot that is closed with its last reference.
-final class FrozenSnapshot {
+final class SnapshotReference {
   let snapshot: LeafSnapshot
 
   init(_ snapshot: LeafSnapshot) { self.snapshot = snapshot }

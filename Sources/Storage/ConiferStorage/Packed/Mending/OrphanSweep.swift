@@ -12,8 +12,8 @@ struct OrphanSweep: Sendable {
 
   let tree: TreeInfo
   private var scans: [SpaceScan]
-  private var runs = NumberMap()
-  private var largeLeaves = NumberMap()
+  private var runs = NumberFilter()
+  private var largeLeaves = NumberFilter()
   /// Whether some record could not be read, so that its references are not known.
   private var isBlind = false
 
@@ -153,7 +153,7 @@ struct OrphanSweep: Sendable {
 }
 
 /// A set of numbers of fixed size, which may have false positives.
-struct NumberMap: Sendable {
+struct NumberFilter: Sendable {
   /// A mebibyte: consecutive numbers do not collide up to eight million of them.
   private static let bits: UInt64 = 1 << 23
   private var words: [UInt64] = []

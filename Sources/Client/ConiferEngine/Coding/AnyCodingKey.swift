@@ -1,5 +1,5 @@
 /// A coding key made from a name or an index, for elements of arrays, names of fields and `super`.
-package struct PlaceKey: CodingKey {
+package struct AnyCodingKey: CodingKey {
   package let stringValue: String
   package let intValue: Int?
 

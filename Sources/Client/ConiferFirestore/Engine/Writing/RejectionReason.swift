@@ -3,7 +3,7 @@ import ConiferWire
 
 /// The reason why the server refused a write, as it is kept with the write: the name of the server's code, and its
 /// words after a space.
-struct RefusalReason {
+struct RejectionReason {
   let error: StatusError
 
   init(_ error: StatusError) { self.error = error }

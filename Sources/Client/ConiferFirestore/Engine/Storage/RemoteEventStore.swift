@@ -4,7 +4,7 @@ import ConiferKeyValue
 import ConiferStorage
 
 /// Stores remote events: all that the server said of all targets up to one moment.
-final class EventStore {
+final class RemoteEventStore {
   /// The newest such moment that is stored.
   private(set) var newest = ConiferDocument.Timestamp.zero
   private let store: DocumentStore
@@ -37,7 +37,7 @@ final class EventStore {
     }
     if event.serverTimeWentBack { try targets.forget(after: event.version) }
     try store.commit(edits)
-    targets.took(changes.rows)
+    targets.merge(changes.rows)
     unneeded.add(paths)
     for change in event.targets.values { unneeded.add(change.removed) }
     // Without waiting writes that is what the server said, which is not read once more.

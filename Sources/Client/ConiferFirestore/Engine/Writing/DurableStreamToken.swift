@@ -19,7 +19,7 @@ enum KeptToken: Sendable {
 /// The server forgets its answers up to the token that the client sends. So the client sends a
 /// durable token: a loss of power may put an answered write back into the queue, and the server
 /// must recognise it.
-struct TokenKeeping {
+struct DurableStreamToken {
   /// How many answers come between two tokens that are made durable: each time costs a sync, and the server remembers
   /// no more than a hundred.
   private static let interval = 16

@@ -7,7 +7,7 @@ import Logging
 
 /// The queries that the app has pinned, to which the engine listens without events from the first
 /// connection on.
-final class Pins {
+final class PinnedQueries {
   private enum State {
     /// It is listened to when there is a first connection.
     case waiting

@@ -7,7 +7,7 @@ typealias StreamNumber = UInt64
 
 /// One stream to the server over all its openings: it decides when the stream is opened and closed, and holds the open
 /// one.
-final class StreamSlot<Stream> {
+final class ServerStream<Stream> {
   private enum State {
     case closed
     /// It waits for the user's token.

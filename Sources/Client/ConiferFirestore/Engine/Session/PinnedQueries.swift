@@ -7,7 +7,7 @@ import Logging
 
 /// The queries that the app wants kept in sync: they are pinned in the store, and listened to by the engine itself from
 /// the start of each run on.
-final class KeptQueries {
+final class PinnedQueries {
   private enum State {
     case listening(ListenerID)
     /// The listener has ended: the server does not let this user listen, or the storage failed.
