@@ -282,7 +282,7 @@ struct OverlayEditor {
         guard let payload = entry??.payload, let batch = MutationBatch(payload) else { continue }
         for path in batch.paths where !kept.contains(rows.key(path)) {
           guard try Self.knownBase(path, documents.runs) != nil else { continue }
-          try lay([batch], over: path)
+          try add([batch], over: path)
         }
       }
       guard let last = keys.last else { return }
