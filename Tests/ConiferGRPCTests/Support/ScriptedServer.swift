@@ -30,7 +30,8 @@
       self.port = try await transport.listeningAddress.ipv4?.port ?? 0
     }
 
-    deinit { running.cancel() }
+    /// A stream that a client opens while the server is cancelled would be nobody's, at which SwiftNIO traps.
+    deinit { server.beginGracefulShutdown() }
 
     /// The next call of a client.
     func next() async throws -> ScriptedCall {
