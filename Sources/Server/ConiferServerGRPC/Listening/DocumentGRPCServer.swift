@@ -28,7 +28,7 @@
     private let server: DocumentServer
     private let configuration: DocumentGRPCConfiguration
     private let calls: CallTable
-    private let connections = Mutex(0)
+    private let connections = Mutex([ObjectIdentifier: any Channel]())
     private let state = Mutex(State.idle)
 
     /// The sockets of a server; nothing is opened yet.
@@ -52,7 +52,7 @@
     }
 
     /// How many connections are open.
-    public var connectionCount: Int { connections.withLock { $0 } }
+    public var connectionCount: Int { connections.withLock { $0.count } }
 
     /// How many calls are open.
     package var callCount: Int { calls.count }
@@ -95,7 +95,7 @@
         return false
       }
       if isStopped {
-        for listener in listeners { listener.serving.cancel() }
+        for listener in listeners { listener.server.beginGracefulShutdown() }
         throw DocumentGRPCError("The server was stopped before it listened. Make a new one.")
       }
       return listeners.first?.port ?? configuration.port
@@ -143,7 +143,8 @@
       for listener in listeners { listener.server.beginGracefulShutdown() }
       let late = Task {
         try await Task.sleep(for: limit)
-        for listener in listeners { listener.serving.cancel() }
+        // Cancelled, the transport would trap where a client begins a call just then.
+        for channel in connections.withLock({ Array($0.values) }) { channel.close(promise: nil) }
       }
       for listener in listeners { _ = await listener.serving.result }
       late.cancel()
@@ -205,13 +206,16 @@
 
     /// Counts a connection, and closes one too many.
     private func accept(_ channel: any Channel) -> EventLoopFuture<Void> {
-      let isTaken = connections.withLock { count in
-        guard count < configuration.limits.connections else { return false }
-        count += 1
+      let id = ObjectIdentifier(channel)
+      let isTaken = connections.withLock { channels in
+        guard channels.count < configuration.limits.connections else { return false }
+        channels[id] = channel
         return true
       }
       guard isTaken else { return channel.close() }
-      channel.closeFuture.whenComplete { [self] _ in connections.withLock { $0 -= 1 } }
+      channel.closeFuture.whenComplete { [self] _ in
+        connections.withLock { _ = $0.removeValue(forKey: id) }
+      }
       // The transport asks for a sign of life and says goodbye, but waits for the other side to close.
       let silence = configuration.timeouts.keepAlive + configuration.timeouts.keepAliveTimeout
       return channel.eventLoop.submit {
