@@ -123,8 +123,19 @@ import Testing
       forged[random.below(forged.count)] = UInt8(random.below(256))
       _ = forged.withUnsafeBytes { DocumentRecord.decode(path, $0) }
     }
-    let nested = try DocumentRecord.encode(Document(path, .found(["m": deep])))
-    #expect(nested.withUnsafeBytes { DocumentRecord.decode(path, $0) } == nil)
+    // A record of values that are read (2 levels), and of ones that are not, made by hand.
+    let empty = try DocumentRecord.encode(Document(path, .found([:])))
+    func record(_ fields: MapValue) -> Bytes {
+      var (body, whole) = (ByteWriter(), ByteWriter())
+      body.append(Bytes(empty.dropFirst(2).dropLast()))
+      DocumentValueCodec.append(fields, to: &body)
+      whole.byte(ValueTag.document)
+      whole.sized(body.bytes)
+      return whole.bytes
+    }
+    let fields: MapValue = ["m": ["m": .null]]
+    #expect(record(fields).withUnsafeBytes { DocumentRecord.decode(path, $0) }?.fields == fields)
+    #expect(record(["m": deep]).withUnsafeBytes { DocumentRecord.decode(path, $0) } == nil)
   }
 
   // MARK: Damage
