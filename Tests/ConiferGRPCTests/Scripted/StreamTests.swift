@@ -375,7 +375,7 @@
       let (stream, call, events) = try await greeted(base, server)
       relay.holdsClient = true
       // More than sockets and buffers hold.
-      let count = 40
+      let count = 120
       for n in 0..<count { stream.send([try write(n, size: 1_000_000)], token: [1]) }
       stream.close()
       guard case .closed(nil) = await events.next() else { throw Ended() }

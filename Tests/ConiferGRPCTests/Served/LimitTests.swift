@@ -64,23 +64,23 @@
     @Test("A connection from which nothing comes is closed, and one that answers when asked is not")
     func silence() async throws {
       try await served(.open) {
-        $0.timeouts.keepAlive = .milliseconds(200)
-        $0.timeouts.keepAliveTimeout = .milliseconds(300)
+        $0.timeouts.keepAlive = .seconds(1)
+        // A busy machine may keep a client from answering for a while.
+        $0.timeouts.keepAliveTimeout = .seconds(8)
       } _: { served in
         let line = Listen(served.port, "Listen")
         line.send(listen(served))
         _ = try await line.next()
-        for beginning in ["", "PRI * HTTP/2.0\r\n"] {
+        let files = ["", "PRI * HTTP/2.0\r\n"].map { beginning in
           let file = Sockets.connect(served.port)
           #expect(file >= 0)
-          defer { close(file) }
-          #expect(
-            Array(beginning.utf8).withUnsafeBytes { write(file, $0.baseAddress, $0.count) } >= 0)
-          var byte: UInt8 = 0
-          while read(file, &byte, 1) > 0 {}
+          _ = Array(beginning.utf8).withUnsafeBytes { write(file, $0.baseAddress, $0.count) }
+          return file
         }
+        try await served.until { served.grpc.connectionCount == 3 }
         try await served.until { served.grpc.connectionCount == 1 }
         #expect(served.grpc.callCount == 1)
+        for file in files { close(file) }
       }
     }
 
