@@ -273,8 +273,7 @@ let package = Package(
     // take a fraction of the time on the optimized stores.
     .target(
       name: "JournalStore", dependencies: ["ConiferKeyValue", "ConiferStorage"],
-      path: "Examples/CustomBackend/Sources/JournalStore", packageAccess: false,
-      swiftSettings: optimized),
+      path: "Examples/CustomBackend/Sources/JournalStore", swiftSettings: optimized),
     .testTarget(
       name: "JournalStoreTests",
       dependencies: [
