@@ -129,8 +129,7 @@ let package = Package(
         .product(
           name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Encryption"])),
       ]),
-    // Without optimization its checks take about as much more time as its compiling saves, in the long
-    // run far more.
+    // Optimized too: without, its checks take more time than its compiling saves.
     target(
       "StorageConformance", in: "Sources/Storage",
       [

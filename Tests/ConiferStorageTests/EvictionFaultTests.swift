@@ -10,9 +10,9 @@ import Testing
 
 /// Evictions that are cut off, refused and met by damage; what they leave is found later.
 @Suite struct EvictionFaultTests {
-  private static let options = StorageOptions(budget: 1 << 20, compression: .none)
+  static let options = StorageOptions(budget: 1 << 20, compression: .none)
 
-  private static func room(_ number: Int, leaves: Int = 100) -> Node {
+  static func room(_ number: Int, leaves: Int = 100) -> Node {
     Node(
       children: (0..<leaves).map {
         (
@@ -23,7 +23,7 @@ import Testing
   }
 
   /// Rooms of about 20 KB, each with a query; the first is the least recently used one.
-  private static func rooms(_ tree: TreeID, _ numbers: Range<Int>) -> [StorageEdit] {
+  static func rooms(_ tree: TreeID, _ numbers: Range<Int>) -> [StorageEdit] {
     numbers.flatMap { number -> [StorageEdit] in
       let path = Path("rooms/r\(number)")
       return [
@@ -33,7 +33,7 @@ import Testing
     }
   }
 
-  private static func queries(_ store: ProbeStore, _ tree: TreeID) throws -> [Path] {
+  static func queries(_ store: ProbeStore, _ tree: TreeID) throws -> [Path] {
     let view = try store.view()
     defer { view.close() }
     return try Queries(view: view, tree: tree, order: .realtimeDatabase)
@@ -41,18 +41,18 @@ import Testing
   }
 
   /// Evicts until the engine has nothing more to do.
-  private static func settle(_ engine: PackedEngine) {
+  static func settle(_ engine: PackedEngine) {
     for _ in 0..<10_000 where engine.evictor.hasWork { _ = engine.drain([]) }
     #expect(!engine.evictor.hasWork)
   }
 
-  private static func cache(_ store: ProbeStore) throws -> Int {
+  static func cache(_ store: ProbeStore) throws -> Int {
     let view = try store.view()
     defer { view.close() }
     return try PhysicalFactor(stored: view, store.size()).cache(stored: view)
   }
 
-  private static func isEmpty(
+  static func isEmpty(
     _ engine: PackedEngine, _ tree: TreeID, _ path: Path
   ) throws -> Bool {
     let view = try engine.writer.store.view()
@@ -198,214 +198,5 @@ import Testing
     _ = engine.group([[.overwrite(tree, "stray", Self.room(1, leaves: 16_000))]])
     Self.settle(engine)
     #expect(try Self.cache(store) <= 1 << 20)
-  }
-
-  @Test func `Too many queries that are pinned are looked at once, not after each commit`() throws {
-    let store = ProbeStore()
-    let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
-    func save(_ numbers: Range<Int>, at path: String) {
-      _ = engine.group([
-        numbers.map { number in
-          .saveQuery(
-            TrackedQuery(tree: tree, path: Path("\(path)/q\(number)"), lastUse: UInt64(number + 1)))
-        }
-      ])
-      Self.settle(engine)
-    }
-    _ = engine.group([[.pin(Pin(tree: tree, path: "pinned"))]])
-    save(0..<1010, at: "pinned")
-    #expect(try Self.queries(store, tree).count == 1010)
-    #expect(engine.evictor.stuck != nil)
-    // What may go is looked for again when as many came as a run makes room for.
-    save(0..<101, at: "free")
-    #expect(try Self.queries(store, tree).count == 1010)
-  }
-
-  @Test func `A query that is gone does not stay active`() throws {
-    let store = ProbeStore()
-    let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
-    _ = engine.group([Self.rooms(tree, 0..<2)])
-    let known = Activity.Name(tree: tree, query: QueryID(rawValue: 2))
-    #expect(engine.activity.setActive(true, Activity.Name(tree: tree, query: QueryID(rawValue: 9))))
-    #expect(engine.activity.setActive(true, known))
-    _ = engine.group([[.overwrite(tree, "a", 1)]])
-    #expect(engine.activity.active == [known])
-  }
-
-  /// What takes a cover from data of a clean tree.
-  enum Uncovering: CaseIterable {
-    case write, merge, removal, keys, changedKeys, unpin
-  }
-
-  @Test(arguments: Uncovering.allCases)
-  func `What is uncovered in a clean tree is the first to go`(_ kind: Uncovering) throws {
-    let store = ProbeStore()
-    let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
-    _ = engine.group([Self.rooms(tree, 0..<30)])
-    let pin = Pin(tree: tree, path: "x")
-    let isFiltered = kind == .keys || kind == .changedKeys
-    let query = TrackedQuery(
-      tree: tree, path: "x",
-      parameters: isFiltered ? "{\"l\":1}" : TrackedQuery.defaultParameters, lastUse: 1000)
-    var id = QueryID(rawValue: 0)
-    switch kind {
-    case .write, .merge: break
-    case .unpin: _ = engine.group([[.pin(pin), .overwrite(tree, "x/a", Self.room(7))]])
-    case .removal, .keys, .changedKeys:
-      id = try engine.group([[.saveQuery(query), .overwrite(tree, "x/a", Self.room(7))]])[0].get()
-        .queries[0]
-      if isFiltered { _ = engine.group([[.setTrackedKeys(tree, id, ["a"])]]) }
-    }
-    let view = try store.view()
-    var run = try Eviction(view, to: Self.cache(store) - 1000)
-    view.close()
-    while !run.isDone { run = try engine.evictor.slice(run) }
-    try #require(run.report.queries.map(\.path) == ["rooms/r0"])
-    try #require(engine.evictor.swept.clean == [tree])
-    let edit: StorageEdit =
-      switch kind {
-      case .write: .overwrite(tree, "x/a", Self.room(7))
-      case .merge: .merge(tree, "x", [WriteContent.Change("a", Self.room(7))])
-      case .removal: .removeQuery(tree, id)
-      case .keys: .setTrackedKeys(tree, id, ["b"])
-      case .changedKeys: .updateTrackedKeys(tree, id, added: ["b"], removed: ["a"])
-      case .unpin: .unpin(pin)
-      }
-    _ = try engine.group([[edit]])[0].get()
-    var next = 30
-    while next < 99, try !Self.isEmpty(engine, tree, "x"), !engine.evictor.phase.isRunning {
-      _ = engine.group([Self.rooms(tree, next..<next + 1)])
-      _ = engine.drain([])
-      if try Self.queries(store, tree).count < next - 5 { break }
-      next += 1
-    }
-    Self.settle(engine)
-    #expect(next < 99)
-    #expect(try Self.isEmpty(engine, tree, "x"))
-  }
-
-  /// What takes a cover from a document of a clean tree.
-  enum DocumentUncovering: CaseIterable {
-    case put, setMatches, updateMatches, removal, unpin, answer, purge
-  }
-
-  @Test(arguments: DocumentUncovering.allCases)
-  func `A document that loses its cover is looked for`(_ kind: DocumentUncovering) throws {
-    let store = ProbeStore()
-    let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.committer.tree("main", .documents, .process)
-    let lane = Lane(tree: tree)
-    let database = DatabaseID(project: "p")
-    let paths = try (0..<40).map { try DocumentPath("c/d\($0)") }
-    func put(_ path: DocumentPath) -> DocumentEdit {
-      .put(Document(path, .found(["text": .string(String(repeating: "x", count: 300))])))
-    }
-    func target(_ number: Int64) throws -> DocumentTarget {
-      try DocumentQuery(.collection(try CollectionPath("c")), in: database)
-        .filtered(.field(FieldPath(dotted: "n"), .equal, .integer(number))).target
-    }
-    let pin = Pin(lane, try target(1))
-    let write = try Mutation.merge(paths[39], [("n", .value(1))], in: database)
-    let batch = MutationBatch([write], written: .zero) { Document($0, .unseen) }
-    let first = try engine.group([
-      [
-        .documents(tree, paths.map(put)), .saveQuery(TrackedQuery(lane, try target(0), lastUse: 1)),
-        .saveQuery(TrackedQuery(lane, try target(1), lastUse: 2)),
-        .saveQuery(TrackedQuery(lane, try target(2), lastUse: 3)), .pin(pin),
-        .enqueue(lane, batch.payload),
-      ]
-    ])[0].get()
-    let ids = first.queries
-    _ = try engine.group([
-      [
-        .documents(
-          tree,
-          [
-            .setMatches(ids[0], Array(paths[..<20])), .setMatches(ids[1], Array(paths[20..<30])),
-            .setMatches(ids[2], Array(paths[30..<39])),
-          ])
-      ]
-    ])[0].get()
-    let view = try store.view()
-    var run = try Eviction(view, to: Self.cache(store) - 1000)
-    view.close()
-    while !run.isDone { run = try engine.evictor.slice(run) }
-    try #require(run.report.queries.count == 1)
-    try #require(engine.evictor.swept.clean == [tree])
-    // What keeps all covers leaves the tree known as clean.
-    _ = try engine.group([[.documents(tree, [put(paths[25]), put(paths[39])])]])[0].get()
-    try #require(engine.evictor.swept.clean == [tree])
-    let edit: StorageEdit =
-      switch kind {
-      case .put: .documents(tree, [put(paths[0])])
-      case .setMatches: .documents(tree, [.setMatches(ids[2], [])])
-      case .updateMatches:
-        .documents(tree, [.updateMatches(ids[2], added: [], removed: [paths[31]])])
-      case .removal: .removeQuery(tree, ids[2])
-      case .unpin: .unpin(pin)
-      case .answer: .finish(lane, first.writes[0], .acknowledged)
-      case .purge: .purge(lane)
-      }
-    _ = try engine.group([[edit]])[0].get()
-    #expect(engine.evictor.swept.clean.isEmpty)
-  }
-
-  @Test func `What a forgotten query left behind a failure is the first to go`() throws {
-    let store = ProbeStore()
-    let engine = PackedEngine(store, Self.options, Activity(after: 0))
-    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
-    let large = TrackedQuery(tree: tree, path: "large")
-    _ = engine.group([[.overwrite(tree, "large", Self.room(1, leaves: 3800)), .saveQuery(large)]])
-    let view = try store.view()
-    var run = try Eviction(view, to: 0)
-    view.close()
-    while run.report.queries.isEmpty { run = try engine.evictor.slice(run) }
-    // The run is given up here.
-    try #require(!run.isDone)
-    let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
-    _ = engine.group([Self.rooms(tree, 0..<count)])
-    Self.settle(engine)
-    #expect(try Self.cache(store) <= 1 << 20)
-    #expect(try Self.queries(store, tree).count == count)
-  }
-
-  @Test func `A query that was used since the run began is passed over`() throws {
-    let store = ProbeStore()
-    let engine = PackedEngine(store, Self.options, Activity(after: 50))
-    let tree = try engine.committer.tree("main", .realtimeDatabase, .process)
-    _ = engine.group([Self.rooms(tree, 0..<6)])
-    let view = try store.view()
-    var run = try Eviction(view, to: Self.cache(store) - 30_000)
-    view.close()
-    var swept = SweptTrees()
-    for _ in 0..<1000 where !run.isDone {
-      let before = run.report.queries.count
-      let size = try store.size()
-      try engine.writer.change(.relaxed) { (tx) throws(StoreError) in
-        try run.slice(tx, PhysicalFactor(tx, size), engine.activity, &swept) {
-          true
-        }
-      }
-      guard before == 0, run.report.queries.count == 1 else { continue }
-      let used = Activity.Name(tree: tree, query: QueryID(rawValue: 2))
-      #expect(engine.activity.setActive(true, used) && engine.activity.setActive(false, used))
-    }
-    #expect(run.report.queries.map(\.path) == ["rooms/r0", "rooms/r2"])
-  }
-
-  @Test func `A query becomes active or goes, not both`() {
-    let activity = Activity(after: 0)
-    let name = Activity.Name(tree: TreeID(rawValue: 1), query: QueryID(rawValue: 1))
-    #expect(activity.setActive(true, name) && !activity.beginEviction(of: name))
-    #expect(activity.setActive(false, name) && activity.beginEviction(of: name))
-    #expect(!activity.setActive(true, name) && !activity.isActive(name))
-    activity.endEvictions(isCommitted: false)
-    #expect(activity.uses == [name: 2])
-    #expect(activity.beginEviction(of: name))
-    activity.endEvictions(isCommitted: true)
-    #expect(activity.uses.isEmpty && activity.setActive(true, name))
   }
 }
