@@ -248,6 +248,7 @@ let package = Package(
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
         "Conifer", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferWire",
         "ConiferEngine", "ConiferFirestore", "ConiferDocumentServer", "ConiferServerGRPC",
+        "ConiferGRPC",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         network("ServiceLifecycle", "swift-service-lifecycle"),

@@ -64,7 +64,10 @@ final class ChildProcess {
   deinit { close(output) }
 
   /// The next whole line of output, or nil at its end; a cut last line is left out.
-  func line() throws(Failure) -> String? {
+  ///
+  /// - Parameter limit: how long to wait for more output; nil for as long as it takes.
+  /// - Throws: also when the process was silent for that long.
+  func line(within limit: Duration? = nil) throws(Failure) -> String? {
     while true {
       if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
         let line = String(decoding: pending[..<end], as: UTF8.self)
@@ -72,6 +75,9 @@ final class ChildProcess {
         return line
       }
       if isAtEnd { return nil }
+      if let limit, try !Platform.canRead(output, within: limit) {
+        throw Failure("silent", .internal, "A process of the demo said nothing for \(limit).")
+      }
       isAtEnd = try !Platform.read(output, atMost: 4096, into: &pending)
     }
   }
@@ -81,6 +87,9 @@ final class ChildProcess {
 
   /// Asks it to end.
   func terminate() { _ = signal(SIGTERM) }
+
+  /// Tells it to go on: SIGUSR1, which it waits for.
+  func prompt() { _ = signal(SIGUSR1) }
 
   private func signal(_ number: Int32) -> Int32 {
     #if canImport(Darwin)
