@@ -438,7 +438,8 @@ if Context.environment["CONIFER_BENCHMARKS"] != nil {
       dependencies: [
         "CCounter", "CPeers", "Conifer", "ConiferWire", "ConiferTree", "ConiferQuery",
         "ConiferDocument", "ConiferFirestore", "ConiferDocumentServer", "ConiferKeyValue",
-        "ConiferStorage", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket",
+        "ConiferStorage", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferGRPC",
+        "ConiferServerGRPC",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Mustache", package: "swift-mustache"),
