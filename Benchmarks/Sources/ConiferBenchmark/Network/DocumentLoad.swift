@@ -1,6 +1,6 @@
 #if GRPC
   import ConiferFirestore
-  import ConiferStorage
+  public import ConiferStorage
   import Foundation
 
   /// What is measured of clients of documents and their server.

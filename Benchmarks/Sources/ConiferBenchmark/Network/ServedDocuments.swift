@@ -7,6 +7,7 @@
   public import ConiferStorage
   import Dispatch
   import Foundation
+  import Logging
 
   /// A server of documents, and the clients that reach it.
   protocol ServedDocuments: Sendable {
