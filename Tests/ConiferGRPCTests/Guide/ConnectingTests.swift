@@ -6,6 +6,8 @@
   import ConiferStorage
   import ConiferWire
   import Foundation
+  import Logging
+  import Synchronization
   import TestSupport
   import Testing
 
