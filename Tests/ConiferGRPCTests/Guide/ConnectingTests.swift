@@ -23,11 +23,13 @@
         let said = Mailbox<String>()
         let listener = ConnectingSamples.listen(db) { said.put($0) }
         while let words = await said.next(), words != "up to date" {}
-        try await db.document("rooms/eros").setData(["size": 3])
+        let eros = db.document("rooms/eros")
+        try await eros.setData(["size": 3])
         try await ConnectingSamples.cameToForeground(db)
-        while let words = await said.next(), words != "up to date" {}
-        #expect(
-          try await db.document("rooms/eros").getDocument(source: .server).get("size") as? Int == 3)
+        let found = try await eros.first {
+          !$0.metadata.isFromCache && !$0.metadata.hasPendingWrites
+        }
+        #expect(found.get("size") as? Int == 3)
         listener.remove()
         try await db.terminate()
       }

@@ -20,9 +20,12 @@
         times.append(watch.sample.wall * 1000)
       }
       let processor = try served.processor() - before
-      let found = try await document.getDocument(source: .server).get("n") as? Int
-      guard found == plan.awaited else { throw BenchmarkFailure.lost(way.rawValue, "a write") }
-      try await client.terminate()
+      let other = served.client(.memory())
+      let found = try await synced(other.collection("rooms")).documents.first
+      guard found?.get("n") as? Int == plan.awaited else {
+        throw BenchmarkFailure.lost(way.rawValue, "a write")
+      }
+      for client in [client, other] { try await client.terminate() }
       return [
         Figure(
           work: .write, value: median(times),
@@ -67,7 +70,7 @@
         max(0, SystemFigures.anonymousMemory - memory), max(0, try served.memory() - ofServer)
       )
       let other = served.client(.memory())
-      let counts = try await other.collection("counts").getDocuments(source: .server).documents
+      let counts = try await synced(other.collection("counts")).documents
       guard counts.count == plan.clients, counts.allSatisfy({ $0.get("n") as? Int == plan.batches })
       else { throw BenchmarkFailure.lost(way.rawValue, "an increment") }
       for listener in listeners { listener.remove() }
@@ -85,6 +88,13 @@
         ]
       }
       return figures
+    }
+
+    /// What a query finds at the server.
+    private func synced(_ query: Query) async throws -> QuerySnapshot {
+      for try await snapshot in query.snapshots(includeMetadataChanges: true)
+      where !snapshot.metadata.isFromCache { return snapshot }
+      throw BenchmarkFailure.lost(way.rawValue, "a client")
     }
 
     private func room(_ client: Int, _ number: Int, of rooms: Int) -> Int {
@@ -164,8 +174,7 @@
       try await newest?.acknowledged()
       let (wall, processor) = (watch.sample.wall, try served.processor() - before)
       let other = served.client(.memory())
-      let count = try await other.collection("drafts").count.getAggregation(source: .server).count
-      guard Int(truncating: count) == plan.offline else {
+      guard try await synced(other.collection("drafts")).count == plan.offline else {
         throw BenchmarkFailure.lost(way.rawValue, "a write of the queue")
       }
       for client in [client, other] { try await client.terminate() }
