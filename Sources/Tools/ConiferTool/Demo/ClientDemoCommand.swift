@@ -7,9 +7,10 @@ struct ClientDemoCommand: ToolCommand {
     commandName: "client",
     abstract: "Listen, lose the network, write, be killed, restart offline, reconnect, agree.",
     discussion: """
-      Client, server and the network between them are processes of their own, which are killed. Client and server keep their data in a store each. Without --store they are made with the \
-      default backend in a fresh temporary directory, and left there to be looked at; the server's is beside \
-      the client's, with "-server" behind its name. CONIFER_STORE means nothing to it.
+      Client, server and the network between them are processes of their own, which are killed. Client and \
+      server keep their data in a store each. Without --store they are made with the default backend in a \
+      fresh temporary directory, and left there to be looked at; the server's is beside the client's, with \
+      "-server" behind its name. CONIFER_STORE means nothing to it.
       """)
 
   @Flag(help: "Show the client of documents, over gRPC.")
