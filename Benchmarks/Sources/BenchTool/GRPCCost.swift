@@ -2,6 +2,7 @@
   import ArgumentParser
   import ConiferBenchmark
   import ConiferSQLite
+  import ConiferStorage
   import Foundation
 
   struct GRPCCost: AsyncParsableCommand {
