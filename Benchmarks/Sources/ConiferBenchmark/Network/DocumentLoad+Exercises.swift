@@ -47,8 +47,12 @@
       let listeners = clients.enumerated().flatMap { index, client in
         (0..<rooms).map { room in
           let (place, wanted) = (index * rooms + room, expected[room])
-          return client.collection("rooms/r\(room)/items").addSnapshotListener { snapshot, error in
-            if let error { return told.fail(error) }
+          let query = client.collection("rooms/r\(room)/items")
+          return query.addSnapshotListener(includeMetadataChanges: true) { snapshot, error in
+            if let error {
+              ready.fail(error)
+              return told.fail(error)
+            }
             guard let snapshot, !snapshot.metadata.isFromCache else { return }
             ready.reach(place)
             if snapshot.documents.count >= wanted { told.reach(place) }
@@ -130,7 +134,8 @@
       let listeners = (0..<plan.listeners).map { place in
         clients[place % clients.count].collection("rooms")
           .whereField("n", isGreaterThan: -1 - place)
-          .addSnapshotListener { snapshot, error in
+          // What a client has cached for one query it shows to another first.
+          .addSnapshotListener(includeMetadataChanges: true) { snapshot, error in
             if let error { return goals.forEach { $0.fail(error) } }
             guard let snapshot, !snapshot.metadata.isFromCache,
               let number = snapshot.documents.first?.get("n") as? Int, goals.indices ~= number
