@@ -249,6 +249,7 @@ let package = Package(
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
         "Conifer", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferWire",
         "ConiferEngine", "ConiferFirestore", "ConiferDocumentServer", "ConiferServerGRPC",
+        "ConiferGRPC",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         network("ServiceLifecycle", "swift-service-lifecycle"),
@@ -446,7 +447,8 @@ if Context.environment["CONIFER_BENCHMARKS"] != nil {
       dependencies: [
         "CCounter", "CPeers", "Conifer", "ConiferWire", "ConiferTree", "ConiferQuery",
         "ConiferDocument", "ConiferFirestore", "ConiferDocumentServer", "ConiferKeyValue",
-        "ConiferStorage", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket",
+        "ConiferStorage", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferGRPC",
+        "ConiferServerGRPC",
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Mustache", package: "swift-mustache"),

@@ -20,6 +20,7 @@ let package = Package(
     .trait(name: "GRDB", description: "GRDB takes part."),
     .trait(name: "Encryption", description: "Backends take part encrypted too."),
     .trait(name: "Network", description: "Measures clients and the local server over sockets."),
+    .trait(name: "GRPC", description: "Measures documents over gRPC."),
   ],
   dependencies: [
     .package(
@@ -28,6 +29,7 @@ let package = Package(
         "Zstd", .trait(name: "RocksDB", condition: .when(traits: ["RocksDB"])),
         .trait(name: "Encryption", condition: .when(traits: ["Encryption"])),
         .trait(name: "Network", condition: .when(traits: ["Network"])),
+        .trait(name: "GRPC", condition: .when(traits: ["GRPC"])),
       ]),
     // A backend from outside takes part like any other.
     .package(name: "CustomBackend", path: "../Examples/CustomBackend"),
@@ -65,7 +67,10 @@ let package = Package(
           name: "ConiferServerHTTP", package: "Conifer", condition: .when(traits: ["Network"])),
         .product(
           name: "ConiferWebSocket", package: "Conifer", condition: .when(traits: ["Network"])),
-        .product(name: "Logging", package: "swift-log", condition: .when(traits: ["Network"])),
+        .product(name: "ConiferGRPC", package: "Conifer", condition: .when(traits: ["GRPC"])),
+        .product(name: "ConiferServerGRPC", package: "Conifer", condition: .when(traits: ["GRPC"])),
+        .product(
+          name: "Logging", package: "swift-log", condition: .when(traits: ["Network", "GRPC"])),
         .product(name: "Histogram", package: "hdrhistogram-swift"),
         .product(name: "Mustache", package: "swift-mustache"),
       ],

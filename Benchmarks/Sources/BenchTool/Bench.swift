@@ -15,6 +15,9 @@ struct Bench: AsyncParsableCommand {
     #if Network
       all.append(NetworkCost.self)
     #endif
+    #if GRPC
+      all += [GRPCCost.self, LoadDocuments.self, ServeDocuments.self]
+    #endif
     return all
   }
 

@@ -27,10 +27,15 @@ enum Worker {
     return try JSONDecoder().decode(Outcome.self, from: data)
   }
 
+  /// The path of this program.
+  static var program: String {
+    URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+  }
+
   /// Runs this program with other arguments; returns its output.
   static func run(_ arguments: [String]) async throws -> Data {
     let process = Process()
-    process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.executableURL = URL(fileURLWithPath: program)
     process.arguments = arguments
     // Hash tables grow alike in every process then.
     process.environment = ProcessInfo.processInfo.environment.merging(

@@ -22,8 +22,7 @@ struct ConiferCommand: ParsableCommand {
       SalvageCommand.self, RotateCommand.self, EraseCommand.self, VerifyWorkerCommand.self,
       SalvageWorkerCommand.self,
       DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
-      DocumentDemoProcessCommand.self,
-    ] + sockets)
+    ] + sockets + documentSockets)
 
   /// The commands that need sockets.
   #if Network
@@ -32,5 +31,14 @@ struct ConiferCommand: ParsableCommand {
     ]
   #else
     private static let sockets: [any ParsableCommand.Type] = []
+  #endif
+
+  /// The commands that need gRPC too.
+  #if Network && GRPC
+    private static let documentSockets: [any ParsableCommand.Type] = [
+      DocumentDemoProcessCommand.self
+    ]
+  #else
+    private static let documentSockets: [any ParsableCommand.Type] = []
   #endif
 }

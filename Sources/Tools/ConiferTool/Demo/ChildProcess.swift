@@ -21,6 +21,8 @@ final class ChildProcess {
   private let output: Int32
   private var pending: [UInt8] = []
   private var isAtEnd = false
+  /// How it ended, once that was waited for: its number may be another process's then.
+  private var end: End?
 
   /// Starts a program.
   ///
@@ -64,7 +66,10 @@ final class ChildProcess {
   deinit { close(output) }
 
   /// The next whole line of output, or nil at its end; a cut last line is left out.
-  func line() throws(Failure) -> String? {
+  ///
+  /// - Parameter limit: how long to wait for more output; nil for as long as it takes.
+  /// - Throws: also when the process was silent for that long.
+  func line(within limit: Duration? = nil) throws(Failure) -> String? {
     while true {
       if let end = pending.firstIndex(of: UInt8(ascii: "\n")) {
         let line = String(decoding: pending[..<end], as: UTF8.self)
@@ -72,28 +77,36 @@ final class ChildProcess {
         return line
       }
       if isAtEnd { return nil }
+      if let limit, try !Platform.canRead(output, within: limit) {
+        throw Failure("silent", .internal, "A process of the demo said nothing for \(limit).")
+      }
       isAtEnd = try !Platform.read(output, atMost: 4096, into: &pending)
     }
   }
 
   /// Kills it at once, wherever it is.
-  func kill() { _ = signal(Self.killSignal) }
+  func kill() { signal(Self.killSignal) }
 
   /// Asks it to end.
-  func terminate() { _ = signal(SIGTERM) }
+  func terminate() { signal(SIGTERM) }
 
-  private func signal(_ number: Int32) -> Int32 {
+  /// Tells it to go on: SIGUSR1, which it waits for.
+  func prompt() { signal(SIGUSR1) }
+
+  private func signal(_ number: Int32) {
+    guard end == nil else { return }
     #if canImport(Darwin)
-      Darwin.kill(process, number)
+      _ = Darwin.kill(process, number)
     #elseif canImport(Glibc)
-      Glibc.kill(process, number)
+      _ = Glibc.kill(process, number)
     #elseif canImport(Musl)
-      Musl.kill(process, number)
+      _ = Musl.kill(process, number)
     #endif
   }
 
   /// Whether it has ended; `wait` still tells how.
   var hasEnded: Bool {
+    if end != nil { return true }
     var info = siginfo_t()
     return waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT) == 0
       && info.si_signo == SIGCHLD
@@ -101,12 +114,15 @@ final class ChildProcess {
 
   /// Waits for its end.
   func wait() throws(Failure) -> End {
+    if let end { return end }
     var status: Int32 = 0
     while waitpid(process, &status, 0) < 0 {
       guard errno == EINTR else { throw Platform.failure("Waiting for the process failed") }
     }
     let signal = status & 0x7F
-    return signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
+    let end = signal == 0 ? End.exited((status >> 8) & 0xFF) : .killed(signal: signal)
+    self.end = end
+    return end
   }
 
   /// Where a file of the repository would be, seen from the running program upwards.

@@ -20,7 +20,7 @@
       try say("server: \(stores.server)")
       try say("1. the server gets its facts, and runs in a process of its own")
       try await stores.fillServer(["facts": facts])
-      let network = try DemoNetwork(stores)
+      let network = try DemoNetwork(stores, of: .trees)
       do {
         try say("2. a client in another process listens, loses the network, writes, and is killed")
         let durable = try killWriter(network)

@@ -19,13 +19,13 @@ struct DemoStores {
     let end = url.firstIndex(of: "?") ?? url.endIndex
     client = url
     server = url[..<end] + "-server?role=authority"
-    guard try storage(client).location != nil else {
+    guard try Self.storage(client).location != nil else {
       throw Failure.usage("\(url) keeps nothing when its process dies: choose another backend.")
     }
   }
 
   /// The configuration that a URL means.
-  func storage(_ url: String) throws -> StorageConfiguration {
+  static func storage(_ url: String) throws -> StorageConfiguration {
     try StoreOptions.registry.configuration(url)
   }
 }
@@ -36,12 +36,13 @@ struct DemoStores {
     func openClient(_ address: String) throws -> Database {
       Database(
         DatabaseConfiguration(
-          namespace: Self.namespace, storage: try storage(client), transport: .webSocket(address)))
+          namespace: Self.namespace, storage: try Self.storage(client),
+          transport: .webSocket(address)))
     }
 
     /// Makes a tree all that the server has.
     func fillServer(_ node: Node) async throws {
-      let backend = try storage(server).open()
+      let backend = try Self.storage(server).open()
       do throws(StoreError) {
         let tree = try await backend.tree(named: Self.namespace)
         _ = try await backend.commit([.overwrite(tree, .root, node)], backend.traits.durability)

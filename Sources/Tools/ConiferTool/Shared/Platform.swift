@@ -134,6 +134,23 @@ enum Platform {
     return got > 0
   }
 
+  /// Waits until something can be read, the end included.
+  ///
+  /// - Parameter limit: for how long, at most some weeks.
+  /// - Returns: whether it can.
+  static func canRead(_ descriptor: Int32, within limit: Duration) throws(Failure) -> Bool {
+    let end = ContinuousClock.now.advanced(by: limit)
+    while true {
+      let left = ContinuousClock.now.duration(to: end)
+      guard left > .zero else { return false }
+      var one = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+      let milliseconds = Int32(clamping: Int64(left / .milliseconds(1)) + 1)
+      let count = poll(&one, 1, milliseconds)
+      if count > 0 { return true }
+      guard count == 0 || errno == EINTR else { throw failure("Waiting for output failed") }
+    }
+  }
+
   private static func systemRead(_ descriptor: Int32, _ bytes: UnsafeMutableRawBufferPointer) -> Int
   {
     #if canImport(Darwin)
