@@ -29,7 +29,8 @@
 
     /// It has ended in some way; nothing happens when it had already.
     func settle(_ result: Result<Value, any Error>) {
-      let waiting = state.withLock { state -> [CheckedContinuation<Result<Value, any Error>, Never>] in
+      let waiting = state.withLock {
+        state -> [CheckedContinuation<Result<Value, any Error>, Never>] in
         guard case .open(let waiting) = state else { return [] }
         state = .settled(result)
         return waiting

@@ -53,7 +53,8 @@
     }
 
     /// SwiftNIO takes more than 200 calls that a client cancels in 30 seconds for an attack.
-    @Test("A connection that the server ends for its cancelled calls is followed by another at once")
+    @Test(
+      "A connection that the server ends for its cancelled calls is followed by another at once")
     func cancelled() async throws {
       try await served { served in
         let service = try served.service()

@@ -31,7 +31,8 @@
     /// Begins a call; its headers are sent.
     ///
     /// - Parameter reads: whether what the server says is read at once; otherwise once `read` is called.
-    func call(_ method: String, token: String? = nil, reads: Bool = true) async throws -> RawStream {
+    func call(_ method: String, token: String? = nil, reads: Bool = true) async throws -> RawStream
+    {
       let events = Mailbox<RawStream.Event>()
       let stream = try await streams.openStream { channel in
         channel.setOption(.autoRead, value: reads).flatMapThrowing {
@@ -118,7 +119,7 @@
         }
         let length = bytes.dropFirst().prefix(4).reduce(0) { $0 << 8 | Int($1) }
         guard bytes.count >= 5 + length, bytes.count >= 5 else { continue }
-        return try Message(serializedBytes: bytes[5..<5 + length])
+        return try Message(serializedBytes: Array(bytes[5..<5 + length]))
       }
     }
 

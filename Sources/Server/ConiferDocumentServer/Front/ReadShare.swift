@@ -49,7 +49,11 @@ package final class ReadShare: Sendable {
         if bytes <= 0 || fits { all += bytes }
         return bytes <= 0 || fits
       }
-      if isClaimed { state.bytes = held } else if held > memory.limits.read { state.isExceeded = true }
+      if isClaimed {
+        state.bytes = held
+      } else if held > memory.limits.read {
+        state.isExceeded = true
+      }
       return isClaimed
     }
   }

@@ -33,7 +33,8 @@
       guard sent == 0 || !areGiven else {
         throw StatusError(
           .invalidArgument,
-          "A target has a number, and one before it had none. Send numbers with all targets, or with none.")
+          "A target has a number, and one before it had none. Send numbers with all targets, or with none."
+        )
       }
     }
   }

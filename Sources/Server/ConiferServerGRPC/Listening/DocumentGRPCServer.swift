@@ -69,7 +69,8 @@
     /// - Throws: `DocumentGRPCError` when it cannot listen at the address, or the server already ran.
     @discardableResult
     public func start() async throws(DocumentGRPCError) -> Int {
-      let starting = state.withLock { state -> Task<Result<[Listener], DocumentGRPCError>, Never>? in
+      let starting = state.withLock {
+        state -> Task<Result<[Listener], DocumentGRPCError>, Never>? in
         guard case .idle = state else { return nil }
         let task = Task { () -> Result<[Listener], DocumentGRPCError> in
           do throws(DocumentGRPCError) { return .success(try await listen()) } catch {
