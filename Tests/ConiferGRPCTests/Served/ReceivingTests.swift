@@ -3,9 +3,11 @@
   import ConiferDocumentServer
   import ConiferProtobuf
   import ConiferServerGRPC
+  import ConiferStorage
   import ConiferWire
   import Foundation
   import SwiftProtobuf
+  import Synchronization
   import TestSupport
   import Testing
 
@@ -106,23 +108,21 @@
       }
     }
 
-    /// A server that makes no batch before it is told to, and how often it began to.
-    private func stalled() -> (access: DocumentAccess, gate: Gate) {
-      let gate = Gate()
-      return (
-        DocumentAccess(allows: { _, request in
-          if case .write = request { gate.pass() }
-          return true
-        }), gate
-      )
-    }
-
     /// 100 MiB of one stream may wait for a database, which 12 of these batches exceed.
     @Test(
       "Large batches that come faster than they are made wait on the connection, and all are made")
     func flood() async throws {
-      let (access, gate) = stalled()
-      try await served(access) { served in
+      // It blocks the store's thread, which nobody else needs.
+      let gate = DispatchSemaphore(value: 0)
+      let isShut = Atomic(true)
+      let store = GuardedStore(MemoryStore()) { _ in
+        if isShut.exchange(false, ordering: .relaxed) { gate.wait() }
+      }
+      var options = StorageOptions(durability: .relaxed)
+      options.role = .authority
+      let documents = try DocumentServer(
+        in: try PackedBackend(store, name: "guarded", options: options))
+      try await served(on: documents) { served in
         let connection = try await RawConnection(served.port)
         let call = try await connection.call("Write")
         let greeting = ProtoWriteRequest.with { $0.database = served.name }
@@ -160,7 +160,7 @@
         try await served.until {
           served.grpc.requestBytes > 9 * bytes.count || served.grpc.callCount == 0
         }
-        gate.open()
+        gate.signal()
         try await call.send([], ends: true)
         #expect(await call.status() == .ok)
         let path = try DocumentPath("counters/n3")
@@ -218,25 +218,6 @@
         try await eventually("more are made") { try await made() > last }
         await call.close()
       }
-    }
-  }
-
-  /// Where threads wait until it is open.
-  private final class Gate: Sendable {
-    private let condition = NSCondition()
-    nonisolated(unsafe) private var isOpen = false
-
-    func pass() {
-      condition.lock()
-      while !isOpen { condition.wait() }
-      condition.unlock()
-    }
-
-    func open() {
-      condition.lock()
-      isOpen = true
-      condition.broadcast()
-      condition.unlock()
     }
   }
 #endif

@@ -52,38 +52,6 @@
       }
     }
 
-    /// SwiftNIO takes more than 200 calls that a client cancels in 30 seconds for an attack.
-    @Test(
-      "A connection that the server ends for its cancelled calls is followed by another at once")
-    func cancelled() async throws {
-      try await served { served in
-        let service = try served.service()
-        let log = CountingService.Log()
-        let db = firestore(CountingService(base: service, log: log), served.database)
-        let told = Mailbox<[String]>()
-        let listener = db.collection("rooms").addSnapshotListener { snapshot, _ in
-          if let snapshot, snapshot.isSynced { told.put(snapshot.ids) }
-        }
-        #expect(await told.next() == [])
-        let receipt = db.document("rooms/first").enqueue(.set(["n": 1]))
-        try await receipt.acknowledged()
-        var count = 0
-        while log.all.closed.isEmpty, count < 5_000 {
-          let line = WatchLine(service)
-          if await line.opened() { line.stream.close() }
-          _ = await line.end()
-          count += 1
-        }
-        #expect(log.all.closed.first??.code == .unavailable, "\(count)")
-        try await db.document("rooms/second").enqueue(.set(["n": 2])).acknowledged()
-        try await served.fill(1)
-        while let ids = await told.next() { if ids == ["first", "r0", "second"] { break } }
-        #expect(log.all.streams > 1)
-        listener.remove()
-        try await db.terminate()
-      }
-    }
-
     @Test("What the server's access does not allow is told, and a refused write is kept")
     func denied() async throws {
       let access = DocumentAccess(allows: { user, request in
