@@ -103,6 +103,7 @@ let package = Package(
     // Not even cloned without the trait GRPC.
     .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
     .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
+    .package(url: "https://github.com/apple/swift-nio-http2.git", from: "1.46.0"),
     .package(url: "https://github.com/apple/swift-protobuf", from: "1.39.0"),
   ],
   targets: [
@@ -236,7 +237,9 @@ let package = Package(
         "ConiferDocumentServer", "ConiferProtobuf", "ConiferWire", "ConiferDocument",
         "ConiferTree", grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
         grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
-        grpc("NIOCore", "swift-nio"), grpc("ServiceLifecycle", "swift-service-lifecycle"),
+        grpc("NIOCore", "swift-nio"), grpc("NIOHTTP2", "swift-nio-http2"),
+        grpc("NIOHPACK", "swift-nio-http2"),
+        grpc("ServiceLifecycle", "swift-service-lifecycle"),
         .product(name: "Logging", package: "swift-log"),
       ]),
     target(
@@ -407,6 +410,8 @@ let package = Package(
         "TestSupport", "NetworkTestSupport", grpc("SwiftProtobuf", "swift-protobuf"),
         grpc("GRPCCore", "grpc-swift-2"),
         grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
+        grpc("NIOCore", "swift-nio"), grpc("NIOPosix", "swift-nio"),
+        grpc("NIOHTTP2", "swift-nio-http2"), grpc("NIOHPACK", "swift-nio-http2"),
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

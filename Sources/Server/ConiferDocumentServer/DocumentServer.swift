@@ -119,6 +119,9 @@ public final class DocumentServer: Sendable {
   /// A number that grows with each commit to any database.
   package var commitCount: Int { commits.value }
 
+  /// A number that grows with each commit that makes a database or removes one.
+  package var databasesCount: Int { commits.ofDatabases }
+
   /// The databases that the store has, in the order of their names.
   ///
   /// - Throws: as the store's reads.
@@ -131,6 +134,14 @@ public final class DocumentServer: Sendable {
       .sorted { "\($0)" < "\($1)" }
   }
 
+  /// Checks who a token stands for.
+  ///
+  /// - Throws: `unauthenticated` when it is none of the server's, or has expired; also without one where the access
+  ///   requires a token.
+  package func authenticate(_ token: String?) throws(StatusError) {
+    _ = try Caller(token, access, now: clock())
+  }
+
   /// How many databases are in memory.
   package var hostCount: Int { state.withLock { $0.hosts.all.count } }
 
@@ -138,7 +149,7 @@ public final class DocumentServer: Sendable {
   func host(_ database: DatabaseID) -> DatabaseHost {
     state.withLock { state in
       state.hosts.keep(database) {
-        DatabaseHost(database, configuration, state.access, backend, commits)
+        DatabaseHost(database, configuration, state.access, backend, commits, readMemory)
       }
     }
   }
@@ -161,7 +172,7 @@ public final class DocumentServer: Sendable {
   func beginUse(of database: DatabaseID) throws(StatusError) -> DatabaseHost {
     let host = state.withLock { state in
       state.hosts.begin(database, most: configuration.bounds.used) {
-        DatabaseHost(database, configuration, state.access, backend, commits)
+        DatabaseHost(database, configuration, state.access, backend, commits, readMemory)
       }
     }
     guard let host else {

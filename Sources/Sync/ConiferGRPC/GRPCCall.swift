@@ -96,7 +96,7 @@
       credit?.end()
       Task {
         end(nil)
-        if case .finishing = closing { try? await Task.sleep(for: line.linger) }
+        if case .finishing = closing { try? await line.sleep(line.linger) }
         task.withLock { $0 }?.cancel()
       }
     }
@@ -108,7 +108,7 @@
       let opening = CallOpening(on: channel)
       // A server that took the connection and says nothing would be waited for without end.
       let watch = Task {
-        try await Task.sleep(for: line.openTimeout)
+        try await line.sleep(line.openTimeout)
         guard !opening.isOver else { return }
         line.failed(channel)
         end(line.unopened)

@@ -9,12 +9,17 @@
   /// gRPC would wait by itself before it connects again. When a call is tried again is the engine's decision, so each
   /// attempt after a failure has a channel of its own, which connects at once.
   final class GRPCLine: Sendable {
-
     let address: GRPCAddress
+    /// Waits for so long, or until the task is cancelled.
+    let sleep: @Sendable (Duration) async throws -> Void
     private let options: GRPCOptions
     private let channelNow = Mutex<GRPCChannel?>(nil)
 
-    init(_ address: GRPCAddress, _ options: GRPCOptions) {
+    init(
+      _ address: GRPCAddress, _ options: GRPCOptions,
+      sleep: @escaping @Sendable (Duration) async throws -> Void
+    ) {
+      self.sleep = sleep
       self.address = address
       self.options = options
     }

@@ -13,8 +13,12 @@
     private let options: GRPCOptions
     private let writes = CallSuccession()
 
-    init(_ database: DatabaseID, at address: GRPCAddress, _ options: GRPCOptions) {
-      line = GRPCLine(address, options)
+    /// - Parameter sleep: waits for so long, or until the task is cancelled.
+    init(
+      _ database: DatabaseID, at address: GRPCAddress, _ options: GRPCOptions,
+      sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
+      line = GRPCLine(address, options, sleep: sleep)
       self.database = database
       self.options = options
     }
@@ -148,7 +152,8 @@
 
     /// Sends a request, and gathers what the server answers.
     ///
-    /// - Throws: also when that takes too long, or is more than the options allow.
+    /// - Throws: also when that takes too long, or is more than the options allow. It waits for nobody then: what gRPC still
+    ///   does for the call is of no account.
     func ask<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
       _ name: String, _ message: Request, _ token: String?
     ) async throws(StatusError) -> [Response] {
@@ -160,48 +165,59 @@
       }
       var callOptions = CallOptions.defaults
       callOptions.timeout = options.requestTimeout
+      let outcome = FirstOutcome<[Response]>()
       let call = Task { [limit = options.answerLimit, callOptions] in
-        try await channel.client.bidirectionalStreaming(
-          request: request, descriptor: Self.method(name),
-          serializer: ProtobufSerializer<Request>(),
-          deserializer: ReceivedMessageDeserializer<Response>(), options: callOptions
-        ) { response in
-          // A refusal may come before the message is sent.
-          opening.opened()
-          var answers: [Response] = []
-          var size = 0
-          for try await answer in response.messages {
-            size += answer.size
-            guard size <= limit else { throw Self.excessive(name, limit) }
-            answers.append(try answer.message)
+        defer { opening.ended() }
+        do {
+          let answers = try await channel.client.bidirectionalStreaming(
+            request: request, descriptor: Self.method(name),
+            serializer: ProtobufSerializer<Request>(),
+            deserializer: ReceivedMessageDeserializer<Response>(), options: callOptions
+          ) { response in
+            // A refusal may come before the message is sent.
+            opening.opened()
+            var answers: [Response] = []
+            var size = 0
+            for try await answer in response.messages {
+              size += answer.size
+              guard size <= limit else { throw Self.excessive(name, limit) }
+              answers.append(try answer.message)
+            }
+            return answers
           }
-          return answers
-        }
+          outcome.settle(.success(answers))
+        } catch { outcome.settle(.failure(error)) }
       }
-      let watch = Task { [line] in
-        try await Task.sleep(for: line.openTimeout)
-        if !opening.isOver { call.cancel() }
-      }
+      let ends = [
+        Task { [line] in
+          try await line.sleep(line.openTimeout)
+          if !opening.isOver { outcome.settle(.failure(line.unopened)) }
+        },
+        Task { [line, limit = options.requestTimeout] in
+          try await line.sleep(limit)
+          outcome.settle(.failure(Self.late))
+        },
+      ]
       defer {
-        watch.cancel()
-        opening.ended()
+        for end in ends { end.cancel() }
+        call.cancel()
       }
-      do {
-        return try await withTaskCancellationHandler {
-          try await call.value
-        } onCancel: {
-          call.cancel()
-        }
-      } catch {
+      let result = await withTaskCancellationHandler {
+        await outcome.value
+      } onCancel: {
+        outcome.settle(.failure(CancellationError()))
+      }
+      do { return try result.get() } catch {
         let standing = CallStanding(channel, wasOpened: opening.isOver)
-        var failure = StatusError(error, at: "\(line.address)", standing)
-        if !standing.wasOpened, failure.code == .cancelled, !Task.isCancelled {
-          failure = line.unopened
-        }
+        let failure = StatusError(error, at: "\(line.address)", standing)
         if standing.isBroken(failure) { line.failed(channel) }
         throw failure
       }
     }
+
+    private static let late = StatusError(
+      .deadlineExceeded,
+      "The server did not answer in time. Try again, or allow more (GRPCOptions.requestTimeout).")
 
     private static func excessive(_ name: String, _ limit: Int) -> StatusError {
       StatusError(

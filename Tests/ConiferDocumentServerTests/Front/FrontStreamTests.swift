@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferWire
+import TestSupport
 import Testing
 
 @testable import ConiferDocumentServer
@@ -32,6 +33,67 @@ import Testing
     try writes.open(database)
     writes.greet(token: token)
     return (writes, try #require(await next(writes, answered)))
+  }
+
+  @Test("What listens read counts until it is taken, and what there is no room for is refused")
+  func memory() async throws {
+    var configuration = DocumentServerConfiguration()
+    (configuration.bounds.read, configuration.bounds.reads) = (60_000, 100_000)
+    let server = try DocumentServer(configuration)
+    let text = WriteValue.value(.string(String(repeating: "x", count: 4_000)))
+    for n in 0..<30 {
+      let path = n < 10 ? "rooms/\(n)" : "halls/\(n)"
+      try await server.commit([set(path, [("text", text)])], in: database)
+    }
+    let (rooms, halls) = (try query("rooms").target, try query("halls").target)
+    func moment(_ watch: FrontWatch) async -> [WatchChange.Event]? {
+      await next(watch) { events -> [WatchChange.Event]? in
+        let said = events.compactMap { event -> WatchChange.Event? in
+          if case .said(.targets(let change, _, _), _) = event { change } else { nil }
+        }
+        return said.isEmpty ? nil : said
+      }
+    }
+    func open(_ target: WatchTarget) throws -> FrontWatch {
+      let watch = FrontWatch(listeningTo: server, token: nil)
+      try watch.open(database)
+      watch.add(target)
+      return watch
+    }
+    let first = try open(WatchTarget(2, rooms))
+    #expect(await moment(first) == [.added, .current, .noChange])
+    #expect((40_000...50_000).contains(server.readBytes))
+    let second = try open(WatchTarget(2, rooms))
+    #expect(await moment(second) == [.added, .current, .noChange])
+    // Others take the memory: the client comes again.
+    let third = try open(WatchTarget(2, rooms))
+    let end = await next(third) { events -> StatusError?? in
+      if case .closed(let error)? = events.last { error } else { nil }
+    }
+    #expect((end ?? nil)?.code == .resourceExhausted)
+    first.taken()
+    await server.settle()
+    #expect(server.readBytes < 50_000)
+    // No stream has room for the target: the others of its stream go on.
+    first.add(WatchTarget(4, halls))
+    let events = await moment(first) ?? []
+    first.taken()
+    first.add(WatchTarget(6, try query("none").target))
+    #expect(await moment(first) == [.added, .current, .noChange])
+    let refused = events.compactMap { event -> StatusCode? in
+      if case .rejected(let error) = event { error.code } else { nil }
+    }
+    #expect(refused == [.resourceExhausted])
+    second.end(nil)
+    first.end(nil)
+    await server.settle()
+    #expect(server.readBytes == 0)
+    // Clients of the process are counted too.
+    let listener = Listener(server.transport(to: database).service)
+    listener.add(2, try query("halls"))
+    try await eventually("the target is refused") { listener.now.rejected[2] != nil }
+    #expect(listener.now.rejected[2]?.code == .resourceExhausted && server.readBytes == 0)
+    try await server.close()
   }
 
   @Test("A database stays in memory until all is done that an ended stream has asked for")

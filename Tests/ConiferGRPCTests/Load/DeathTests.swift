@@ -35,50 +35,22 @@
       try FileManager.default.createDirectory(
         atPath: directory, withIntermediateDirectories: true)
       defer { try? FileManager.default.removeItem(atPath: directory) }
-      let arguments = ["--store", "\(store)://\(directory)/server", "--grpc-port", "0"]
-      var server = try ServerProcess(arguments)
-      defer { server.kill() }
-      let proxy = try await FaultyProxy(to: server.grpcPort, seed: seed, faults: 8)
+      let network = try await RestartedServer(
+        ["--store", "\(store)://\(directory)/server", "--grpc-port", "0"],
+        port: { $0.grpcPort }, seed: seed)
       let lives = ["ada", "bob"].map {
-        ClientLife(store: store, directory: directory, port: proxy.port, name: $0)
+        ClientLife(store: store, directory: directory, port: network.proxy.port, name: $0)
       }
-      // Both clients are killed twice, and the server meanwhile, each time that some bytes came from it.
-      let areOver = Atomic(false)
-      let kills = OwnThread { [server] in
-        var (server, random, count) = (server, Seeded(seed), 0)
-        while count < 4, !areOver.load(ordering: .acquiring) {
-          let bytes = proxy.counts.toClients + Int.random(in: 500...20_000, using: &random)
-          while proxy.counts.toClients < bytes, !areOver.load(ordering: .acquiring) {
-            usleep(1_000)
-          }
-          guard server.kill() else { throw ServerProcess.Ended() }
-          server = try ServerProcess(arguments)
-          proxy.lead(to: server.grpcPort)
-          count += 1
+      let server = try await network.outlive(clients: lives.count) { client, number in
+        let (life, seed) = (lives[client], seed &* 100 &+ UInt64(client * 10 + number))
+        await #expect(processExitsWith: .signal(SIGKILL)) {
+          [life = life as ClientLife, number = number as Int, seed = seed as UInt64] in
+          try await life.live(number, seed: seed)
         }
-        return (server, count)
       }
-      defer { areOver.store(true, ordering: .releasing) }
-      try await withThrowingTaskGroup(of: Void.self) { group in
-        for (index, life) in lives.enumerated() {
-          group.addTask {
-            for number in 1...2 {
-              let seed = seed &* 100 &+ UInt64(index * 10 + number)
-              await #expect(processExitsWith: .signal(SIGKILL)) {
-                [life = life as ClientLife, number = number as Int, seed = seed as UInt64] in
-                try await life.live(number, seed: seed)
-              }
-            }
-          }
-        }
-        try await group.waitForAll()
-      }
-      areOver.store(true, ordering: .releasing)
-      let count: Int
-      (server, count) = try await kills.value
-      #expect(count > 0, "no server was killed with seed \(seed)")
+      defer { server.kill() }
       try await check(lives, server, seed)
-      #expect(proxy.counts.faults > 0)
+      #expect(network.proxy.counts.faults > 0)
     }
 
     /// Lets the clients go on to their ends, and looks at what the server has.

@@ -36,6 +36,8 @@
   ) -> Firestore {
     var options = GRPCOptions()
     options.resumesWrites = true
+    // No load of the machine has a stream end before the server has done what was sent.
+    options.linger = .seconds(600)
     var configuration = FirestoreConfiguration.grpc(
       projectID: database, host: "127.0.0.1:\(port)", isSecure: false, storage: storage,
       options: options)

@@ -4,6 +4,7 @@
   import ConiferProtobuf
   import ConiferWire
   import GRPCCore
+  import TestSupport
   import Testing
 
   @testable import ConiferGRPC
@@ -112,22 +113,24 @@
       }
     }
 
-    @Test("A request that the server does not answer ends, and the server is told when")
+    @Test("A request that the server does not answer ends at its deadline, by the client's clock")
     func deadline() async throws {
       let server = try await ScriptedServer()
-      let base = try service(server.port) { $0.requestTimeout = .seconds(2) }
+      let clock = ScriptedSleep()
+      // By its own clock gRPC would wait for an hour.
+      let base = try service(server.port, sleep: clock) { $0.requestTimeout = .seconds(3_600) }
       let path = try DocumentPath("rooms/a")
-      // On a busy machine even before it reaches the server.
-      while true {
-        async let result = Result { try await base.lookup([path], token: nil) }
-        let told = await result
-        let error = #expect(throws: StatusError.self) { try told.get() }
-        #expect(error?.code == .deadlineExceeded, "\(String(describing: error))")
-        guard server.waiting > 0 else { continue }
-        let call = try await server.next()
-        #expect(call.header("grpc-timeout") != nil)
-        return
-      }
+      async let result = Result { try await base.lookup([path], token: nil) }
+      let call = try await server.next()
+      #expect(call.header("grpc-timeout") != nil)
+      try await eventually("the request waits") { clock.lengths.contains(.seconds(3_600)) }
+      clock.end(.seconds(3_600))
+      let told = await result
+      let error = #expect(throws: StatusError.self) { try told.get() }
+      #expect(error?.code == .deadlineExceeded, "\(String(describing: error))")
+      // The server is told that nobody waits any more.
+      await call.ended()
+      try await eventually("nobody waits") { clock.lengths.isEmpty }
     }
 
     @Test("The server's refusal is told with its code", arguments: StatusCode.allCases)

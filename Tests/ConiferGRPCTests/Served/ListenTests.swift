@@ -204,7 +204,6 @@
         talk.send(
           .with {
             $0.database = served.name
-            $0.addTarget.targetID = 9
             $0.addTarget.documents.documents = ["\(served.root)/rooms/a", "\(served.root)/rooms/b"]
           })
         var cause: ProtoStatus?
@@ -215,6 +214,22 @@
         #expect(cause?.code == 12)
         talk.send(.with { $0.database = served.name })
         #expect(await talk.end()?.code == .invalidArgument)
+        // A number that the client gives later would be another target's one day.
+        let mixed = RawCall<ProtoListenRequest, ProtoListenResponse>(served.port, "Listen")
+        for id: Int32 in [1, 2, 0, -1, 3, 0] {
+          var request = requests[0]
+          request.addTarget.targetID = id
+          mixed.send(request)
+        }
+        var (given, refused): ([Int32], [Int32]) = ([], [])
+        while given.count < 4 || refused.count < 2 {
+          let change = try await mixed.next().targetChange
+          if change.targetChangeType == .add { given += change.targetIds }
+          guard change.targetChangeType == .remove else { continue }
+          #expect(change.cause.code == 3)
+          refused += change.targetIds
+        }
+        #expect(given == [1, 2, 3, 4] && refused == [-1, 3])
         // Who asks for nothing more has ended the stream.
         let short = RawCall<ProtoListenRequest, ProtoListenResponse>(served.port, "Listen")
         short.send(requests[0])

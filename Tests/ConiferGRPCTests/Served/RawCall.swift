@@ -44,6 +44,9 @@
     /// Nothing more is sent.
     func finish() { requests.finish() }
 
+    /// Whether more answers may come.
+    var isOpen: Bool { answers.isOpen }
+
     /// Goes away without a word.
     func cancel() { task.cancel() }
 

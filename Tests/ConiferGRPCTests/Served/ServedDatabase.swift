@@ -25,7 +25,10 @@
 
     /// The database as a client has it, whose attempts no load of the machine ends.
     func service() throws -> GRPCService {
-      try ConiferGRPCTests.service(port, database) { $0.openTimeout = .seconds(600) }
+      try ConiferGRPCTests.service(port, database) {
+        $0.openTimeout = .seconds(600)
+        $0.requestTimeout = .seconds(600)
+      }
     }
 
     /// Calls a method that has one answer.
@@ -81,7 +84,10 @@
     let grpc = DocumentGRPCServer(documents, configuration)
     let port = try await grpc.start()
     do {
-      let calls = try service(port) { $0.openTimeout = .seconds(600) }
+      let calls = try service(port) {
+        $0.openTimeout = .seconds(600)
+        $0.requestTimeout = .seconds(600)
+      }
       try await body(ServedDatabase(documents: documents, grpc: grpc, port: port, calls: calls))
     } catch {
       await grpc.stop()

@@ -12,12 +12,14 @@
   /// A service on this machine.
   func service(
     _ port: Int, _ database: DatabaseID = DatabaseID(project: "test"), host: String = "127.0.0.1",
-    isSecure: Bool = false, _ change: (inout GRPCOptions) -> Void = { _ in }
+    isSecure: Bool = false, sleep: ScriptedSleep? = nil,
+    _ change: (inout GRPCOptions) -> Void = { _ in }
   ) throws -> GRPCService {
     var options = GRPCOptions()
     change(&options)
     let address = try #require(GRPCAddress("\(host):\(port)", isSecure: isSecure))
-    return GRPCService(database, at: address, options)
+    guard let sleep else { return GRPCService(database, at: address, options) }
+    return GRPCService(database, at: address, options, sleep: sleep.sleep)
   }
 
   /// An app's database over a service.

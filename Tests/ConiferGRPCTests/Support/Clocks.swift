@@ -57,3 +57,50 @@ final class ScriptedClock: EngineClock {
     for wake in due.sorted(by: { $0.moment < $1.moment }) { wake.body() }
   }
 }
+
+/// Waits that end when a test says so.
+final class ScriptedSleep: Sendable {
+  private struct State {
+    var last = 0
+    var waiting: [Int: (length: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
+    var cancelled: Set<Int> = []
+  }
+
+  private let state = Mutex(State())
+
+  /// How long those wait who wait now.
+  var lengths: [Duration] { state.withLock { $0.waiting.values.map(\.length) } }
+
+  func sleep(_ length: Duration) async throws {
+    let number = state.withLock { state in
+      state.last += 1
+      return state.last
+    }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let isCancelled = state.withLock { state in
+          if state.cancelled.contains(number) { return true }
+          state.waiting[number] = (length, continuation)
+          return false
+        }
+        if isCancelled { continuation.resume(throwing: CancellationError()) }
+      }
+    } onCancel: {
+      let waiting = state.withLock { state in
+        state.cancelled.insert(number)
+        return state.waiting.removeValue(forKey: number)
+      }
+      waiting?.continuation.resume(throwing: CancellationError())
+    }
+  }
+
+  /// The waits of one length are over.
+  func end(_ length: Duration) {
+    let ended = state.withLock { state in
+      let ended = state.waiting.filter { $0.value.length == length }
+      for number in ended.keys { state.waiting[number] = nil }
+      return ended.values.map(\.continuation)
+    }
+    for continuation in ended { continuation.resume() }
+  }
+}

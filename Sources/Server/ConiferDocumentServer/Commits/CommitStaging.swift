@@ -120,7 +120,7 @@ struct CommitStaging: Sendable {
 
 extension Mutation {
   /// About how many bytes a request takes with the write.
-  var size: Int {
+  package var size: Int {
     switch change {
     case .set(let fields, _): path.size + fields.size + transformSize
     case .patch(let fields, let mask, _):

@@ -66,6 +66,8 @@ extension DatabaseHost {
   private func commit(
     _ edits: DatabaseStore.Edits, to store: DatabaseStore
   ) async throws(StoreError) {
+    let wasStored = store.isStored
+    defer { if store.isStored != wasStored { commits.addDatabase() } }
     do throws(StoreError) { try await store.commit(edits) } catch {
       // After any other error the store may have the commit, so it must not be made again.
       if ![.tooLarge, .full, .invalid, .damaged].contains(error.code) { doubt() }

@@ -26,7 +26,9 @@ extension DatabaseHost {
     case .add(let target): ask(id, .add(target))
     case .refuse(let target, let error): ask(id, .refuse(target, error))
     case .remove(let target): ask(id, .remove(target))
-    case .ready: listening[id]?.credit += 1
+    case .ready:
+      listening[id]?.credit += 1
+      listening[id]?.reads = []
     case .close: end(listening: id, nil)
     }
     if listening[id] != nil { due.insert(id) }
@@ -103,12 +105,10 @@ extension DatabaseHost {
       database: database, access: access, history: contents.history,
       token: ResumeToken(instance: contents.head.instance, time: contents.head.time))
     var maker = try MomentBuilder(stream, context)
-    let reads = maker.reads
-    let answers: [TargetID: [Document]]
-    do throws(StoreError) {
-      answers = try read(reads, in: store)
-    } catch { throw StatusError(failing: error) }
-    var (told, events) = maker.finish(answers, isMomentWanted: isWanted)
+    let read = try read(maker.reads, in: store)
+    for id in read.refused { maker.refuse(id, ReadShare.exceeded) }
+    var (told, events) = maker.finish(read.answers, isMomentWanted: isWanted)
+    if !events.isEmpty { told.reads += read.shares }
     for (source, isAdded) in told.sources {
       if isAdded { index.insert(id, source) } else { index.remove(id, source) }
     }
@@ -117,14 +117,42 @@ extension DatabaseHost {
     return events
   }
 
+  /// What was read for a moment.
+  private struct MomentReads {
+    var answers: [TargetID: [Document]] = [:]
+    /// The memory of the answers.
+    var shares: [ReadShare] = []
+    /// The targets whose documents no stream has room for.
+    var refused: [TargetID] = []
+  }
+
+  /// Reads what a moment needs of its targets. Each counts as a request does, until the client has taken the moment.
+  ///
+  /// - Throws: `resourceExhausted` while others take the memory: the client comes again later.
   private func read(
     _ queries: [TargetID: DocumentQuery], in store: DatabaseStore
-  ) throws(StoreError) -> [TargetID: [Document]] {
-    if queries.isEmpty { return [:] }
-    return try store.read { (view) throws(StoreError) in
-      var answers: [TargetID: [Document]] = [:]
-      for (id, query) in queries { answers[id] = try view.documents(query) }
-      return answers
+  ) throws(StatusError) -> MomentReads {
+    if queries.isEmpty { return MomentReads() }
+    let most = configuration.bounds.read
+    do throws(StoreError) {
+      return try store.read { (view) throws(StoreError) in
+        var read = MomentReads()
+        for (id, query) in queries.sorted(by: { $0.key < $1.key }) {
+          let share = ReadShare(of: readMemory)
+          do throws(StoreError) {
+            read.answers[id] = try view.documents(query, in: share)
+            read.shares.append(share)
+          } catch {
+            // What only others keep from it is tried again; a moment alone may be what fills the memory.
+            let own = read.shares.reduce(share.count) { $0 + $1.count }
+            guard error.code == .tooLarge, share.isExceeded || own > most else { throw error }
+            read.refused.append(id)
+          }
+        }
+        return read
+      }
+    } catch {
+      throw error.code == .tooLarge ? ReadShare.exceeded : StatusError(failing: error)
     }
   }
 

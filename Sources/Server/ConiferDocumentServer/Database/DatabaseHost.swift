@@ -18,6 +18,8 @@ actor DatabaseHost {
   private let backend: any DocumentBackend
   /// Counts what is stored.
   nonisolated let commits: CommitCount
+  /// The memory of what listens read for their moments.
+  nonisolated let readMemory: ReadMemory
   /// About how many bytes the history takes, for whoever decides which databases stay in memory.
   nonisolated let historyBytes = Atomic(0)
   var access: DocumentAccess
@@ -45,9 +47,10 @@ actor DatabaseHost {
 
   init(
     _ database: DatabaseID, _ configuration: DocumentServerConfiguration, _ access: DocumentAccess,
-    _ backend: any DocumentBackend, _ commits: CommitCount
+    _ backend: any DocumentBackend, _ commits: CommitCount, _ readMemory: ReadMemory
   ) {
     self.commits = commits
+    self.readMemory = readMemory
     self.database = database
     self.configuration = configuration
     self.access = access
@@ -209,6 +212,7 @@ actor DatabaseHost {
   func doubt() {
     opened = nil
     commits.add()
+    commits.addDatabase()
     due.formUnion(listening.keys)
   }
 

@@ -14,31 +14,47 @@ final class ReadMemory: Sendable {
 
 /// One request's part of the memory for documents that are read; it is given back when the share is released.
 package final class ReadShare: Sendable {
+  private struct State {
+    var bytes = 0
+    var isExceeded = false
+  }
+
   private let memory: ReadMemory
-  private let held = Mutex(0)
+  private let state = Mutex(State())
 
   init(of memory: ReadMemory) { self.memory = memory }
 
   deinit {
-    let held = held.withLock { $0 }
+    let held = count
     memory.bytes.withLock { $0 -= held }
   }
+
+  /// About how many bytes are held now.
+  var count: Int { state.withLock { $0.bytes } }
+
+  /// Whether more was claimed than one request may have, whatever others have.
+  var isExceeded: Bool { state.withLock { $0.isExceeded } }
 
   /// Claims more bytes, or gives some back where it is negative.
   ///
   /// - Returns: false when there is no room for more, of the request or of all; nothing more is claimed then.
   package func claim(_ bytes: Int) -> Bool {
-    held.withLock { held in
-      memory.bytes.withLock { all in
+    state.withLock { state in
+      let held = state.bytes + bytes
+      let isClaimed = memory.bytes.withLock { all in
+        // Whoever has nothing yet may have a little, whatever others have.
         let fits =
-          held + bytes <= memory.limits.read
-          // Whoever has nothing yet may have a little, whatever others have.
-          && (all + bytes <= memory.limits.reads || held + bytes <= memory.limits.reads / 1024)
-        guard bytes <= 0 || fits else { return false }
-        held += bytes
-        all += bytes
-        return true
+          held <= memory.limits.read
+          && (all + bytes <= memory.limits.reads || held <= memory.limits.reads / 1024)
+        if bytes <= 0 || fits { all += bytes }
+        return bytes <= 0 || fits
       }
+      if isClaimed {
+        state.bytes = held
+      } else if held > memory.limits.read {
+        state.isExceeded = true
+      }
+      return isClaimed
     }
   }
 

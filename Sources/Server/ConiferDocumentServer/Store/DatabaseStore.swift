@@ -66,6 +66,9 @@ struct DatabaseStore: Sendable {
     } catch { throw StoreError(.invalid, error.message) }
   }
 
+  /// Whether the store has the database.
+  var isStored: Bool { trees.pair != nil }
+
   // MARK: Reading
 
   /// Reads one moment of the database: its documents, and when the last commit of it was made.

@@ -39,6 +39,8 @@ struct ListeningStream: Sendable {
   private(set) var behind: Int64?
   /// The number of the first change after the last moment.
   private(set) var told: Int64
+  /// The memory of what was read for moments that the client has not taken.
+  var reads: [ReadShare] = []
   var targets: [TargetID: ListenedTarget] = [:]
   var index = TargetIndex<TargetID>()
   /// The sources that came and went since they were last taken.

@@ -118,16 +118,17 @@ struct MomentBuilder {
     }
   }
 
-  private mutating func refuse(_ id: TargetID) {
-    let error = StatusError(
-      .permissionDenied, "The server's rules do not allow this listen. Sign in as somebody who may."
-    )
+  /// Ends a target that may not go on.
+  mutating func refuse(_ id: TargetID, _ error: StatusError = Self.forbidden) {
     said.append(.targets(.rejected(error), [id]))
     stream.end(id)
     starts[id] = nil
     reads[id] = nil
     moment.forget(id)
   }
+
+  private static let forbidden = StatusError(
+    .permissionDenied, "The server's rules do not allow this listen. Sign in as somebody who may.")
 
   // MARK: What changed
 

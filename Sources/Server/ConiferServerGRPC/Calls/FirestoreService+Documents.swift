@@ -18,13 +18,9 @@
     ) async throws {
       let (database, path) = try ResourceName.document(request.name)
       let mask = request.hasMask ? try FieldMask(request.mask) : nil
-      let moment: ReadMoment =
-        switch request.consistencySelector {
-        case .transaction(let name): try ReadMoment(transaction: name)
-        case .readTime(let time): try ReadMoment(readTime: time)
-        case nil: .newest
-        }
+      let moment = try ReadMoment(request.consistencySelector)
       let found = try await front(database, token).documents([path], moment)
+      defer { withExtendedLifetime(found.share) {} }
       guard let document = found.value.first, document.fields != nil else {
         throw StatusError(.notFound, "Document \"\(request.name)\" not found.")
       }
@@ -37,16 +33,12 @@
     ) async throws {
       let parent = try ResourceName(parent: request.parent)
       let mask = request.hasMask ? try FieldMask(request.mask) : nil
-      let moment: ReadMoment =
-        switch request.consistencySelector {
-        case .transaction(let name): try ReadMoment(transaction: name)
-        case .readTime(let time): try ReadMoment(readTime: time)
-        case nil: .newest
-        }
+      let moment = try ReadMoment(request.consistencySelector)
       let found = try await front(parent.database, token).page(
         of: try Self.collection(request.collectionID, below: parent),
         by: DocumentQuery.Order.read(request.orderBy), showsMissing: request.showMissing,
         size: try Self.size(request.pageSize), from: try Self.start(request.pageToken), moment)
+      defer { withExtendedLifetime(found.share) {} }
       try await answer.write(
         .with {
           $0.documents = found.value.documents.map { document in
@@ -108,13 +100,11 @@
       _ answer: Answer<ProtoListCollectionIdsResponse>
     ) async throws {
       let parent = try ResourceName(parent: request.parent)
-      var moment = ReadMoment.newest
-      if case .readTime(let time) = request.consistencySelector {
-        moment = try ReadMoment(readTime: time)
-      }
+      let moment = try ReadMoment(request.consistencySelector)
       let found = try await front(parent.database, token).collectionIDs(
         below: parent.document, size: try Self.size(request.pageSize),
         from: try Self.start(request.pageToken), moment)
+      defer { withExtendedLifetime(found.share) {} }
       try await answer.write(
         .with {
           $0.collectionIds = found.value.ids

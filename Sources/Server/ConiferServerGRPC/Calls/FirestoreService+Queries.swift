@@ -22,14 +22,10 @@
         try DocumentPath.requested(name, in: database)
       }
       let mask = request.hasMask ? try FieldMask(request.mask) : nil
-      let moment: ReadMoment =
-        switch request.consistencySelector {
-        case .transaction(let name): try ReadMoment(transaction: name)
-        case .newTransaction(let options): try ReadMoment(new: options)
-        case .readTime(let time): try ReadMoment(readTime: time)
-        case nil: .newest
-        }
+      let moment = try ReadMoment(request.consistencySelector)
       let found = try await front(database, token).documents(paths, moment)
+      // The documents are in memory until the last one is written.
+      defer { withExtendedLifetime(found.share) {} }
       let time = Google_Protobuf_Timestamp(found.time)
       if let begun = found.transaction {
         try await answer.write(
@@ -59,14 +55,10 @@
       var parts: StructuredQuery?
       if case .structuredQuery(let query) = request.queryType { parts = try StructuredQuery(query) }
       let asked = try AskedQuery(parts, below: parent.document, in: parent.database)
-      let moment: ReadMoment =
-        switch request.consistencySelector {
-        case .transaction(let name): try ReadMoment(transaction: name)
-        case .newTransaction(let options): try ReadMoment(new: options)
-        case .readTime(let time): try ReadMoment(readTime: time)
-        case nil: .newest
-        }
+      let moment = try ReadMoment(request.consistencySelector)
       let found = try await front(parent.database, token).documents(asked.query, moment)
+      // The documents are in memory until the last one is written.
+      defer { withExtendedLifetime(found.share) {} }
       let time = Google_Protobuf_Timestamp(found.time)
       if let begun = found.transaction {
         try await answer.write(
@@ -106,15 +98,11 @@
           try Aggregation(aggregation)
         })
       let asked = try AskedQuery(parts, below: parent.document, in: parent.database)
-      let moment: ReadMoment =
-        switch request.consistencySelector {
-        case .transaction(let name): try ReadMoment(transaction: name)
-        case .newTransaction(let options): try ReadMoment(new: options)
-        case .readTime(let time): try ReadMoment(readTime: time)
-        case nil: .newest
-        }
+      let moment = try ReadMoment(request.consistencySelector)
       let found = try await front(parent.database, token).aggregate(
         asked.query, skipping: asked.offset, aggregations.map(\.aggregate), moment)
+      // The documents are in memory until the last one is written.
+      defer { withExtendedLifetime(found.share) {} }
       let time = Google_Protobuf_Timestamp(found.time)
       if let begun = found.transaction {
         try await answer.write(

@@ -12,8 +12,7 @@
   struct FirestoreService: RegistrableRPCService {
     let server: DocumentServer
     let calls: CallTable
-    /// The bytes of a request.
-    let message: Int
+    let memory: RequestMemory
 
     func registerMethods<Transport: ServerTransport>(with router: inout RPCRouter<Transport>) {
       serve("GetDocument", &router) { [self] in try await get($0, $1, $2) }
@@ -74,14 +73,23 @@
       router.registerHandler(
         forMethod: MethodDescriptor(
           fullyQualifiedService: "google.firestore.v1.Firestore", method: name),
-        deserializer: ProtobufDeserializer<Request>(atMost: message),
+        deserializer: ProtobufDeserializer<Request>(),
         serializer: ProtobufSerializer<Response>()
-      ) { request, _ in
+      ) { [server, memory] request, _ in
         let token = Self.token(of: request.metadata)
+        // The headers tell who calls: nobody's messages are not read.
+        do throws(StatusError) { try server.authenticate(token) } catch {
+          throw RPCError(answering: error)
+        }
+        var requests = request.messages
+        if let share = memory.share(of: request.metadata) {
+          requests = RPCAsyncSequence(
+            wrapping: CountedRequests(requests: request.messages, share: share))
+        }
         // The headers go out before the first answer: clients know then that the call has arrived.
-        return StreamingServerResponse { writer in
+        return StreamingServerResponse { [requests] writer in
           do {
-            try await answer(token, request.messages, writer)
+            try await answer(token, requests, writer)
           } catch { throw RPCError(answering: error) }
           return [:]
         }
@@ -95,6 +103,14 @@
       let parts = header.split(separator: " ", maxSplits: 1)
       guard parts.count == 2, parts[0].lowercased() == "bearer" else { return nil }
       return String(parts[1])
+    }
+  }
+
+  extension RequestMemory {
+    /// The part of a call with such headers.
+    fileprivate func share(of metadata: Metadata) -> RequestShare? {
+      metadata[stringValues: RequestSizeHandler.header].first { _ in true }.flatMap { UInt64($0) }
+        .flatMap(share)
     }
   }
 #endif

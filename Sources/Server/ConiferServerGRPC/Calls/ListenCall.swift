@@ -57,7 +57,7 @@
     private func read(
       _ requests: RPCAsyncSequence<ProtoListenRequest, any Error>, _ known: OnceKnown<DatabaseID>
     ) async {
-      var lastID: TargetID = 0
+      var numbers = TargetNumbers()
       do {
         for try await request in requests {
           let database = try ResourceName(database: request.database).database
@@ -71,12 +71,11 @@
           }
           switch request.targetChange {
           case .addTarget(let target):
-            // A target without a number gets one.
-            if target.targetID == 0 { lastID += 1 }
-            let id = target.targetID == 0 ? lastID : target.targetID
-            do throws(StatusError) { watch.add(try WatchTarget(target, id, in: database)) } catch {
-              watch.refuse(id, error)
-            }
+            let id = try numbers.number(for: target.targetID)
+            do throws(StatusError) {
+              try numbers.check(target.targetID)
+              watch.add(try WatchTarget(target, id, in: database))
+            } catch { watch.refuse(id, error) }
           case .removeTarget(let id): watch.remove(id)
           case nil:
             throw StatusError(.invalidArgument, "A request adds or removes a target.")

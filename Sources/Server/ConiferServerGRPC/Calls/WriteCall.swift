@@ -8,14 +8,11 @@
 
   /// A stream of writes of one client.
   ///
-  /// So many batches are read that have no answer which the connection has taken: a client that does not read its answers
-  /// is read from no more.
+  /// So many batches are read, and so many bytes of them, that have no answer which the connection has taken: a client that
+  /// does not read its answers is read from no more, and one that sends faster than batches are made waits.
   struct WriteCall {
-    /// How many batches are read at most whose answers the connection has not taken.
-    static let mostUnanswered = 32
-
     private let writes: FrontWrites
-    private let credit = StreamCredit(Self.mostUnanswered)
+    private let credit = StreamCredit(FrontLimits.unanswered, bytes: FrontLimits.unansweredBytes)
 
     init(_ server: DocumentServer, token: String?) {
       writes = FrontWrites(writingTo: server, token: token)
@@ -90,7 +87,7 @@
           }
           let batch = try FirestoreService.writes(
             request.writes, in: database, atMost: FrontLimits.writes)
-          await credit.take()
+          await credit.take(batch.reduce(0) { $0 + $1.size })
           if Task.isCancelled { return }
           writes.send(batch, token: [UInt8](request.streamToken))
         }

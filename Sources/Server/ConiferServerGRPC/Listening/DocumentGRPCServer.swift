@@ -20,14 +20,16 @@
 
     private enum State {
       case idle
-      case starting
+      case starting(Task<Result<[Listener], DocumentGRPCError>, Never>)
       case listening([Listener])
-      case stopped
+      /// The task ends when the last connection is closed.
+      case stopping(Task<Void, Never>)
     }
 
     private let server: DocumentServer
     private let configuration: DocumentGRPCConfiguration
     private let calls: CallTable
+    private let requests: RequestMemory
     private let connections = Mutex([ObjectIdentifier: any Channel]())
     private let state = Mutex(State.idle)
 
@@ -42,6 +44,7 @@
       self.server = server
       self.configuration = configuration
       calls = CallTable(atMost: configuration.limits.calls)
+      requests = RequestMemory(configuration.limits.requests)
     }
 
     /// The port at which it listens; nil while it does not.
@@ -57,28 +60,48 @@
     /// How many calls are open.
     package var callCount: Int { calls.count }
 
+    /// How many bytes of requests are being received, or wait to be read.
+    package var requestBytes: Int { requests.count }
+
     /// Begins to listen.
     ///
     /// - Returns: the port.
     /// - Throws: `DocumentGRPCError` when it cannot listen at the address, or the server already ran.
     @discardableResult
     public func start() async throws(DocumentGRPCError) -> Int {
-      let begins = state.withLock { state in
-        guard case .idle = state else { return false }
-        state = .starting
-        return true
+      let starting = state.withLock {
+        state -> Task<Result<[Listener], DocumentGRPCError>, Never>? in
+        guard case .idle = state else { return nil }
+        let task = Task { () -> Result<[Listener], DocumentGRPCError> in
+          do throws(DocumentGRPCError) { return .success(try await listen()) } catch {
+            return .failure(error)
+          }
+        }
+        state = .starting(task)
+        return task
       }
-      guard begins else {
+      guard let starting else {
         throw DocumentGRPCError("The server is running or already ran. Make a new one.")
       }
-      do throws(DocumentGRPCError) { return try await listen() } catch {
-        state.withLock { if case .starting = $0 { $0 = .idle } }
-        throw error
+      let result = await starting.value
+      let isStopped = state.withLock { state in
+        guard case .starting = state else { return true }
+        if case .success(let listeners) = result {
+          state = .listening(listeners)
+        } else {
+          state = .idle
+        }
+        return false
       }
+      let listeners = try result.get()
+      if isStopped {
+        throw DocumentGRPCError("The server was stopped before it listened. Make a new one.")
+      }
+      return listeners.first?.port ?? configuration.port
     }
 
     /// Listens at the address of the configuration.
-    private func listen() async throws(DocumentGRPCError) -> Int {
+    private func listen() async throws(DocumentGRPCError) -> [Listener] {
       let host = configuration.host
       var listeners = [
         try await listen(host == "localhost" ? "127.0.0.1" : host, configuration.port)
@@ -89,16 +112,7 @@
           configuration.logger.debug("Not listening at the other loopback: \(error)")
         }
       }
-      let isStopped = state.withLock { [listeners] state in
-        guard case .starting = state else { return true }
-        state = .listening(listeners)
-        return false
-      }
-      if isStopped {
-        for listener in listeners { listener.server.beginGracefulShutdown() }
-        throw DocumentGRPCError("The server was stopped before it listened. Make a new one.")
-      }
-      return listeners.first?.port ?? configuration.port
+      return listeners
     }
 
     /// Listens until the surrounding service group shuts down gracefully, or the task is cancelled; then stops.
@@ -130,16 +144,30 @@
     }
 
     /// Accepts no more connections and calls, ends the streams as `UNAVAILABLE`, finishes the answers under way, and returns when
-    /// every connection is closed.
+    /// every connection is closed, also when it was called before.
     public func stop() async { await stop(within: configuration.timeouts.stop) }
 
     private func stop(within limit: Duration) async {
-      let listeners = state.withLock { state -> [Listener] in
-        defer { state = .stopped }
-        if case .listening(let listeners) = state { return listeners }
-        return []
+      let stopping = state.withLock { state -> Task<Void, Never> in
+        let task: Task<Void, Never>
+        switch state {
+        case .stopping(let task): return task
+        case .idle: task = Task {}
+        case .starting(let starting):
+          task = Task { [self] in
+            if case .success(let listeners) = await starting.value { await end(listeners, limit) }
+          }
+        case .listening(let listeners): task = Task { [self] in await end(listeners, limit) }
+        }
+        state = .stopping(task)
+        return task
       }
       calls.stop()
+      await stopping.value
+    }
+
+    /// Ends what listens and its connections; what lasts longer than a limit is cut.
+    private func end(_ listeners: [Listener], _ limit: Duration) async {
       for listener in listeners { listener.server.beginGracefulShutdown() }
       let late = Task {
         try await Task.sleep(for: limit)
@@ -159,7 +187,7 @@
           transport: transport,
           services: [
             FirestoreService(
-              server: server, calls: calls, message: configuration.limits.message)
+              server: server, calls: calls, memory: requests)
           ])
         let serving = Task { try await grpc.serve() }
         do {
@@ -197,10 +225,14 @@
       config.connection.keepalive.clientBehavior = .init(
         minPingIntervalWithoutCalls: timeouts.ping, allowWithoutCalls: true)
       config.http2.maxConcurrentStreams = limits.callsOfConnection
-      // The transport resets the stream of a message beyond its limit. One that is less too large is answered.
-      let (twice, overflows) = limits.message.multipliedReportingOverflow(by: 2)
-      config.rpc.maxRequestPayloadSize = overflows ? limits.message : twice
+      config.rpc.maxRequestPayloadSize = limits.message
       config.channelDebuggingCallbacks.onAcceptTCPConnection = { [self] in accept($0) }
+      config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { [requests] channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.addHandler(
+            RequestSizeHandler(requests, atMost: limits.message), position: .first)
+        }
+      }
       return config
     }
 

@@ -11,21 +11,62 @@
     import Foundation
   #endif
 
+  // As of when a request reads, by its selector.
   extension ReadMoment {
-    /// As of when a request reads that has such a selector.
-    init(
-      transaction: Data? = nil, new options: ProtoTransactionOptions? = nil,
-      readTime: Google_Protobuf_Timestamp? = nil
-    ) throws(StatusError) {
-      if let transaction {
-        self = .transaction(try Self.name(transaction))
-      } else if let options {
-        self = .beginning(try TransactionKind(options))
-      } else if let readTime {
-        self = .past(try StatusError.refusing { () throws(ProtoError) in try Timestamp(readTime) })
-      } else {
-        self = .newest
+    init(_ selector: ProtoGetDocumentRequest.OneOf_ConsistencySelector?) throws(StatusError) {
+      switch selector {
+      case .transaction(let name): self = .transaction(try Self.name(name))
+      case .readTime(let time): self = try Self.past(time)
+      case nil: self = .newest
       }
+    }
+
+    init(_ selector: ProtoListDocumentsRequest.OneOf_ConsistencySelector?) throws(StatusError) {
+      switch selector {
+      case .transaction(let name): self = .transaction(try Self.name(name))
+      case .readTime(let time): self = try Self.past(time)
+      case nil: self = .newest
+      }
+    }
+
+    init(_ selector: ProtoListCollectionIdsRequest.OneOf_ConsistencySelector?) throws(StatusError) {
+      switch selector {
+      case .readTime(let time): self = try Self.past(time)
+      case nil: self = .newest
+      }
+    }
+
+    init(_ selector: ProtoBatchGetDocumentsRequest.OneOf_ConsistencySelector?) throws(StatusError) {
+      switch selector {
+      case .transaction(let name): self = .transaction(try Self.name(name))
+      case .newTransaction(let options): self = .beginning(try TransactionKind(options))
+      case .readTime(let time): self = try Self.past(time)
+      case nil: self = .newest
+      }
+    }
+
+    init(_ selector: ProtoRunQueryRequest.OneOf_ConsistencySelector?) throws(StatusError) {
+      switch selector {
+      case .transaction(let name): self = .transaction(try Self.name(name))
+      case .newTransaction(let options): self = .beginning(try TransactionKind(options))
+      case .readTime(let time): self = try Self.past(time)
+      case nil: self = .newest
+      }
+    }
+
+    init(
+      _ selector: ProtoRunAggregationQueryRequest.OneOf_ConsistencySelector?
+    ) throws(StatusError) {
+      switch selector {
+      case .transaction(let name): self = .transaction(try Self.name(name))
+      case .newTransaction(let options): self = .beginning(try TransactionKind(options))
+      case .readTime(let time): self = try Self.past(time)
+      case nil: self = .newest
+      }
+    }
+
+    private static func past(_ time: Google_Protobuf_Timestamp) throws(StatusError) -> ReadMoment {
+      .past(try StatusError.refusing { () throws(ProtoError) in try Timestamp(time) })
     }
 
     /// The name of a transaction.

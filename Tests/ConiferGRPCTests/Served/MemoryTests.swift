@@ -1,0 +1,65 @@
+#if GRPC
+  import ConiferDocument
+  import ConiferDocumentServer
+  import ConiferProtobuf
+  import ConiferServerGRPC
+  import ConiferWire
+  import SwiftProtobuf
+  import Testing
+
+  @testable import ConiferGRPC
+
+  /// The memory of what Conifer's server reads for clients.
+  @Suite(.timeLimit(.minutes(5))) struct MemoryTests {
+    /// Calls that read a collection, and their messages.
+    enum Read: String, CaseIterable, Sendable {
+      case RunQuery, BatchGetDocuments, Listen
+
+      fileprivate func message(_ served: ServedDatabase, _ count: Int) throws -> [UInt8] {
+        let rooms = ProtoStructuredQuery.with { $0.from = [.with { $0.collectionID = "rooms" }] }
+        switch self {
+        case .RunQuery:
+          return try ProtoRunQueryRequest.with {
+            $0.parent = served.root
+            $0.structuredQuery = rooms
+          }.serializedBytes()
+        case .BatchGetDocuments:
+          return try ProtoBatchGetDocumentsRequest.with {
+            $0.database = served.name
+            $0.documents = (0..<count).map { "\(served.root)/rooms/r\($0)" }
+          }.serializedBytes()
+        case .Listen:
+          return try ProtoListenRequest.with {
+            $0.database = served.name
+            $0.addTarget.targetID = 2
+            $0.addTarget.query.parent = served.root
+            $0.addTarget.query.structuredQuery = rooms
+          }.serializedBytes()
+        }
+      }
+    }
+
+    @Test("What is read counts until the client has taken it", arguments: Read.allCases)
+    func held(_ read: Read) async throws {
+      try await served { served in
+        // More than gRPC takes before it waits for the client.
+        let count = 40
+        let text = DocumentValue.string(String(repeating: "x", count: 900_000))
+        for n in 0..<count {
+          let path = try DocumentPath("rooms/r\(n)")
+          try await served.documents.commit(
+            [Mutation(path, .set(["text": text], []))], in: served.database)
+        }
+        let connection = try await RawConnection(served.port)
+        let call = try await connection.call(read.rawValue, reads: false)
+        try await call.send(
+          RawStream.framed(try read.message(served, count)), ends: read != .Listen)
+        #expect(await call.readsSome())
+        #expect(served.documents.readBytes > 30_000_000)
+        try await call.read()
+        if read != .Listen { #expect(await call.status() == .ok) }
+        try await served.until { served.documents.readBytes == 0 }
+      }
+    }
+  }
+#endif
