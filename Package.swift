@@ -327,7 +327,9 @@ let package = Package(
         "ConiferQuery", "TestSupport",
       ]
     ),
-    tests("ConiferDocumentSync", ["ConiferDocumentSync", "ConiferDocument", "ConiferWire"]),
+    tests(
+      "ConiferDocumentSync",
+      ["ConiferDocumentSync", "ConiferDocument", "ConiferWire", "TestSupport"]),
     tests(
       "ConiferFirestore",
       [

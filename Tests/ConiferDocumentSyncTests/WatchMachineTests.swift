@@ -100,11 +100,11 @@ private struct Watched {
     #expect(
       event.targets == [
         2: TargetChange(
-          resumeToken: [7], isCurrent: true, added: F.paths("c/a"), modified: F.paths("c/b"),
-          removed: F.paths("c/x"))
+          resumeToken: [7], isCurrent: true, added: F.list("c/a"), modified: F.list("c/b"),
+          removed: F.list("c/x"))
       ])
-    #expect(event.documents.keys.count == 2 && event.resolvedLimbo.isEmpty)
-    #expect(event.documents[F.path("c/b")]?.readTime == F.time(9))
+    #expect(event.documents.count == 2 && event.resolvedLimbo.isEmpty)
+    #expect(event.document("c/b")?.readTime == F.time(9))
     // What was told is not told again.
     #expect(try watched.snapshot(at: 10).targets.isEmpty)
   }
@@ -137,7 +137,7 @@ private struct Watched {
     _ = watched.say(.document(F.document("a"), matching: [2]))
     _ = watched.say(.targets(.current, [2], resumeToken: [2]))
     let event = try watched.snapshot(at: 8)
-    #expect(event.version == F.time(8) && event.targets[2]?.added == F.paths("c/a"))
+    #expect(event.version == F.time(8) && event.targets[2]?.added == F.list("c/a"))
     // The next stream begins there.
     _ = watched.machine.streamClosed()
     #expect(watched.open().count == 1)
@@ -160,7 +160,7 @@ private struct Watched {
     #expect(!said.contains { if case .event = $0 { true } else { false } })
     // It may also have lost its last commits: what it says next replaces what is newer.
     let event = try watched.snapshot(at: 9)
-    #expect(event.targets[2]?.added == F.paths("c/a") && event.serverTimeWentBack)
+    #expect(event.targets[2]?.added == F.list("c/a") && event.serverTimeWentBack)
     #expect(try !watched.snapshot(at: 10).serverTimeWentBack)
   }
 
@@ -288,7 +288,7 @@ private struct Watched {
     var aggregator = WatchAggregator(F.database)
     for id in 2...100 {
       for event: WatchChange.Event in [.added, .current, .reset, .noChange, .removed] {
-        aggregator.take(.targets(event, [TargetID(id)], resumeToken: [1]), [:]) { _ in [] }
+        aggregator.take([.targets(event, [TargetID(id)], resumeToken: [1])], [:]) { _ in [] }
       }
     }
     #expect(aggregator.all.isEmpty)
@@ -340,7 +340,7 @@ private struct Watched {
       Issue.record("Nobody is told.")
       return
     }
-    #expect(event.targets[2] == TargetChange(isCurrent: false, removed: F.paths("c/a")))
+    #expect(event.targets[2] == TargetChange(isCurrent: false, removed: F.list("c/a")))
     watched.machine.stored(event)
     _ = watched.say(.targets(.removed, [2]))
     _ = watched.say(.targets(.added, [2]))
@@ -362,7 +362,7 @@ private struct Watched {
     #expect(watched.say(.targets(.added, [2])).isEmpty)
     #expect(watched.say(.document(F.document("b"), matching: [2, 4])).isEmpty)
     let event = try watched.snapshot(at: 2)
-    #expect(event.targets == [2: TargetChange(isCurrent: false, added: F.paths("c/b"))])
+    #expect(event.targets == [2: TargetChange(isCurrent: false, added: F.list("c/b"))])
     #expect(event.documents.count == 1)
     // Answers that nobody asked for change nothing.
     #expect(watched.say(.targets(.added, [2])).isEmpty)
@@ -384,8 +384,8 @@ private struct Watched {
     #expect(watched.say(.document(below, matching: [2, 4])).isEmpty)
     #expect(watched.say(.document(F.document("a"), matching: [2])).isEmpty)
     let event = try watched.snapshot(at: 2)
-    #expect(event.documents.keys.sorted() == [below.path, F.path("c/a")].sorted())
-    #expect(event.targets[2]?.added == F.paths("c/a") && event.targets[4]?.added == [below.path])
+    #expect(event.documents.map(\.path) == [below.path, F.path("c/a")].sorted())
+    #expect(event.targets[2]?.added == F.list("c/a") && event.targets[4]?.added == [below.path])
   }
 
   @Test func `takes a late refusal of an earlier listen for none of the one there is now`() throws {
@@ -401,7 +401,7 @@ private struct Watched {
       if answersRemoval { #expect(watched.say(.targets(.removed, [2])).isEmpty) }
       #expect(watched.say(.targets(.added, [2])).isEmpty)
       #expect(watched.say(.document(F.document("b"), matching: [2])).isEmpty)
-      #expect(try watched.snapshot(at: 2).targets[2]?.added == F.paths("c/b"))
+      #expect(try watched.snapshot(at: 2).targets[2]?.added == F.list("c/b"))
       #expect(watched.say(.targets(.rejected(error), [2])) == [.rejected(2, error)])
     }
     // The server ended the first listen after it took it, and refuses the second one.
@@ -425,7 +425,7 @@ private struct Watched {
     _ = watched.say(.document(F.missing("a", version: 2), leaving: [2]))
     let event = try watched.snapshot(at: 3)
     #expect(event.targets[2]?.added == [] && event.targets[2]?.removed == [])
-    #expect(event.documents[F.path("c/a")]?.state == .missing)
+    #expect(event.document("c/a")?.state == .missing)
   }
 
   @Test func `that is reset tells as removed what does not come again`() throws {
@@ -436,7 +436,7 @@ private struct Watched {
     let event = try watched.snapshot(at: 3)
     #expect(
       event.targets[2]
-        == TargetChange(isCurrent: false, modified: F.paths("c/b"), removed: F.paths("c/a")))
+        == TargetChange(isCurrent: false, modified: F.list("c/b"), removed: F.list("c/a")))
   }
 
   @Test func `goes on where the store is`() throws {
@@ -487,8 +487,7 @@ private struct Watched {
     let event = try watched.snapshot(at: 2)
     #expect(
       event.documents == [
-        F.path("c/z"): Document(
-          F.path("c/z"), .missing, version: F.time(2), readTime: F.time(2))
+        Document(F.path("c/z"), .missing, version: F.time(2), readTime: F.time(2))
       ])
     #expect(event.resolvedLimbo == F.paths("c/z"))
     // What a listen of the app asks for, too, is not limbo's alone.
@@ -529,7 +528,7 @@ private struct Watched {
     }
     #expect(event.mismatches == [2: .existenceFilterMismatch])
     #expect(
-      event.targets[2] == TargetChange(isCurrent: false, removed: F.paths("c/a", "c/b")))
+      event.targets[2] == TargetChange(isCurrent: false, removed: F.list("c/a", "c/b")))
     watched.machine.stored(event)
     #expect(watched.machine.streamClosed() == [.openStream])
     #expect(watched.open() == [.add(WatchTarget(2, target))])
@@ -541,7 +540,7 @@ private struct Watched {
       of: Self.names("a", "e"), bitCount: 128, hashCount: 5)
     #expect(watched.say(.filter(2, count: 2, filter)).isEmpty)
     let event = try watched.snapshot(at: 3)
-    #expect(event.mismatches.isEmpty && event.targets[2]?.removed == F.paths("c/b"))
+    #expect(event.mismatches.isEmpty && event.targets[2]?.removed == F.list("c/b"))
     #expect(event.documents.isEmpty)
   }
 
@@ -563,7 +562,7 @@ private struct Watched {
     #expect(try watched.snapshot(at: 1).documents.isEmpty == true)
     _ = watched.say(.filter(4, count: 0))
     let event = try watched.snapshot(at: 2)
-    #expect(event.targets[4]?.removed == F.paths("c/z"))
-    #expect(event.documents[F.path("c/z")]?.version == .zero)
+    #expect(event.targets[4]?.removed == F.list("c/z"))
+    #expect(event.document("c/z")?.version == .zero)
   }
 }
