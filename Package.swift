@@ -340,7 +340,9 @@ let package = Package(
         "ConiferQuery", "TestSupport",
       ]
     ),
-    tests("ConiferDocumentSync", ["ConiferDocumentSync", "ConiferDocument", "ConiferWire"]),
+    tests(
+      "ConiferDocumentSync",
+      ["ConiferDocumentSync", "ConiferDocument", "ConiferWire", "TestSupport"]),
     tests(
       "ConiferFirestore",
       [

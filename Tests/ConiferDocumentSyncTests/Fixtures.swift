@@ -12,6 +12,9 @@ enum Fixtures {
 
   static func paths(_ texts: String...) -> Set<DocumentPath> { Set(texts.map(path)) }
 
+  /// The same in order.
+  static func list(_ texts: String...) -> [DocumentPath] { texts.map(path).sorted() }
+
   static func time(_ seconds: Int64) -> Timestamp { (try? Timestamp(seconds: seconds)) ?? .zero }
 
   /// A document `c/id` with a number in its field `n`.
@@ -33,6 +36,13 @@ enum Fixtures {
     if let first { return try all.ordered(by: FieldPath(["n"])).limited(to: first) }
     if let last { return try all.ordered(by: FieldPath(["n"])).limited(toLast: last) }
     return all
+  }
+}
+
+extension RemoteEvent {
+  /// What it says of a document.
+  func document(_ path: String) -> Document? {
+    documents.first { $0.path == Fixtures.path(path) }
   }
 }
 

@@ -56,7 +56,7 @@ import Testing
     #expect(queue.refusal(of: 2) == nil)
     let event = try #require(queue.refusal(of: 1))
     #expect(event.version == .zero && event.resolvedLimbo == F.paths("c/a"))
-    #expect(event.documents == [F.path("c/a"): Document(F.path("c/a"), .missing)])
+    #expect(event.documents == [Document(F.path("c/a"), .missing)])
     #expect(queue.refused(1) == [Self.listen(3, "c/b")])
     // The view drops it: nothing is listened to any more that could be ended.
     #expect(queue.viewChanged(2, into: [], outOf: F.paths("c/a")).isEmpty)
@@ -69,11 +69,11 @@ import Testing
     func event(_ change: TargetChange) -> RemoteEvent {
       RemoteEvent(version: F.time(1), targets: [1: change])
     }
-    queue.stored(event(TargetChange(isCurrent: false, added: F.paths("c/a"))))
+    queue.stored(event(TargetChange(isCurrent: false, added: F.list("c/a"))))
     #expect(queue.matched(1) == F.paths("c/a"))
-    queue.stored(event(TargetChange(isCurrent: true, modified: F.paths("c/a"))))
+    queue.stored(event(TargetChange(isCurrent: true, modified: F.list("c/a"))))
     #expect(queue.matched(1) == F.paths("c/a"))
-    queue.stored(event(TargetChange(isCurrent: true, removed: F.paths("c/a"))))
+    queue.stored(event(TargetChange(isCurrent: true, removed: F.list("c/a"))))
     #expect(queue.matched(1) == [])
   }
 }

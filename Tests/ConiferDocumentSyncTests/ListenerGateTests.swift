@@ -58,7 +58,7 @@ import Testing
       let snapshot = try #require(update.snapshot)
       return [plain.take(snapshot)?.told, full.take(snapshot)?.told]
     }
-    let here = TargetChange(isCurrent: true, added: F.paths("c/a"))
+    let here = TargetChange(isCurrent: true, added: F.list("c/a"))
     #expect(try tell(view.take(F.document("a"))) == [["added a"], ["added a"]])
     #expect(try tell(view.take(target: here)) == [nil, []])
     #expect(
@@ -80,7 +80,7 @@ import Testing
 
   @Test func `who begins later, all that the view has as added`() throws {
     var view = QueryView(try F.query())
-    view.take(F.document("a"), target: TargetChange(isCurrent: true, added: F.paths("c/a")))
+    view.take(F.document("a"), target: TargetChange(isCurrent: true, added: F.list("c/a")))
     view.take(F.document("b", 0, .pending))
     var gate = ListenerGate(ListenOptions(), .online)
     let event = gate.take(view.snapshot)

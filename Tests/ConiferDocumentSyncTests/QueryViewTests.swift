@@ -51,7 +51,7 @@ import Testing
     var view = QueryView(try F.query())
     view.take(F.document("a"), F.document("b"))
     let limbo = view.take(
-      target: TargetChange(resumeToken: [1], isCurrent: true, added: F.paths("c/a")))
+      target: TargetChange(resumeToken: [1], isCurrent: true, added: F.list("c/a")))
     #expect(limbo.intoLimbo == F.paths("c/b") && limbo.outOfLimbo.isEmpty)
     #expect(limbo.snapshot == nil)
 
@@ -59,7 +59,7 @@ import Testing
     #expect(resolved.outOfLimbo == F.paths("c/b") && resolved.snapshot?.isFromCache == false)
     #expect(resolved.snapshot?.told == ["removed b"])
 
-    let left = view.take(target: TargetChange(isCurrent: true, removed: F.paths("c/a")))
+    let left = view.take(target: TargetChange(isCurrent: true, removed: F.list("c/a")))
     #expect(left.intoLimbo == F.paths("c/a") && left.snapshot?.isFromCache == true)
   }
 
@@ -77,17 +77,17 @@ import Testing
     var view = QueryView(try F.query(), matchedPaths: F.paths("c/a"))
     view.take(F.document("a"), target: TargetChange(isCurrent: true))
     let reset = view.take(
-      target: TargetChange(isCurrent: false, removed: F.paths("c/a")), isPendingReset: true)
+      target: TargetChange(isCurrent: false, removed: F.list("c/a")), isPendingReset: true)
     #expect(reset.intoLimbo.isEmpty && reset.snapshot?.isFromCache == true)
     let again = view.take(
-      target: TargetChange(isCurrent: true, added: F.paths("c/a")))
+      target: TargetChange(isCurrent: true, added: F.list("c/a")))
     #expect(again.intoLimbo.isEmpty && again.snapshot?.isFromCache == false)
   }
 
   @Test func `offline is from the cache until it is current again`() throws {
     var view = QueryView(try F.query())
     #expect(view.goOffline().snapshot == nil)
-    view.take(F.document("a"), target: TargetChange(isCurrent: true, added: F.paths("c/a")))
+    view.take(F.document("a"), target: TargetChange(isCurrent: true, added: F.list("c/a")))
     let offline = try #require(view.goOffline().snapshot)
     #expect(offline.isFromCache && offline.syncStateChanged && offline.changes.isEmpty)
     #expect(view.goOffline().snapshot == nil)
@@ -96,7 +96,7 @@ import Testing
 
   @Test func `tells a write twice: when it is made, and when the server sends it back`() throws {
     var view = QueryView(try F.query())
-    view.take(F.document("a", 1), target: TargetChange(isCurrent: true, added: F.paths("c/a")))
+    view.take(F.document("a", 1), target: TargetChange(isCurrent: true, added: F.list("c/a")))
     #expect(view.take(F.document("a", 2, .pending)).snapshot?.told == ["modified a"])
     // Accepted, with another number than was guessed: the server's word is waited for.
     #expect(view.take(F.document("a", 3, version: 2, .committed)).snapshot == nil)

@@ -32,7 +32,7 @@ import Testing
 
   @Test(arguments: [0, 1, 32, 33, 1000])
   func `of sorted elements is as if they had been inserted`(count: Int) {
-    var list = SortedList(sorted: (0..<count).map { 2 * $0 }) { $0 - $1 }
+    var list = SortedList(sorted: (0..<count).map { 2 * $0 }[...]) { $0 - $1 }
     #expect(Array(list) == (0..<count).map { 2 * $0 } && list.count == count)
     for element in 0..<count { list.insert(2 * element + 1) }
     #expect(

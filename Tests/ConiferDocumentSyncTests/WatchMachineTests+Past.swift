@@ -36,7 +36,7 @@ extension `The stream of listens` {
     _ = watched.say(.document(F.document("a"), matching: [2]))
     _ = watched.say(.targets(.current, [2], resumeToken: [2]))
     let event = try watched.snapshot(at: 8)
-    #expect(event.version == F.time(8) && event.targets[2]?.added == F.paths("c/a"))
+    #expect(event.version == F.time(8) && event.targets[2]?.added == F.list("c/a"))
     // The next stream begins there.
     _ = watched.machine.streamClosed()
     #expect(watched.open().count == 1)
@@ -59,7 +59,7 @@ extension `The stream of listens` {
     #expect(!said.contains { if case .event = $0 { true } else { false } })
     // It may also have lost its last commits: what it says next replaces what is newer.
     let event = try watched.snapshot(at: 9)
-    #expect(event.targets[2]?.added == F.paths("c/a") && event.serverTimeWentBack)
+    #expect(event.targets[2]?.added == F.list("c/a") && event.serverTimeWentBack)
     #expect(try !watched.snapshot(at: 10).serverTimeWentBack)
   }
 
@@ -193,7 +193,7 @@ extension `The stream of listens` {
       Issue.record("Nobody is told.")
       return
     }
-    #expect(event.targets[2] == TargetChange(isCurrent: false, removed: F.paths("c/a")))
+    #expect(event.targets[2] == TargetChange(isCurrent: false, removed: F.list("c/a")))
     watched.machine.stored(event)
     _ = watched.say(.targets(.removed, [2]))
     _ = watched.say(.targets(.added, [2]))

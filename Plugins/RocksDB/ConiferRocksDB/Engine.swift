@@ -157,6 +157,28 @@
       return nil
     }
 
+    /// How many files lie at the top level, of which each read may have to look into every one.
+    var filesAtTop: Int {
+      guard let text = rocksdb_property_value(handle, "rocksdb.num-files-at-level0") else {
+        return 0
+      }
+      defer { rocksdb_free(text) }
+      return Int(String(cString: text)) ?? 0
+    }
+
+    /// Lets RocksDB compact by itself, which `Tuning` keeps it from at first; nil, or RocksDB's words.
+    func beginCompacting() -> String? {
+      let words = "disable_auto_compactions".withCString { name in
+        "false".withCString { value in
+          var (names, values) = ([Optional(name)], [Optional(value)])
+          return telling { rocksdb_set_options(handle, 1, &names, &values, $0) }.1
+        }
+      }
+      // It also tries to tell its options anew.
+      Self.removeDrafts(path)
+      return words
+    }
+
     /// Whether a flush or a compaction failed.
     var hasBackgroundFailure: Bool { number("rocksdb.background-errors") > 0 }
 

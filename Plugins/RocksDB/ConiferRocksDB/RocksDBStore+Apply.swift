@@ -99,8 +99,12 @@
       if syncs { writer.synced = writer.sequence }
       if plan.givesBack { writer.owesFlush = true }
       live.store(plan.live, ordering: .releasing)
-      guard engine.number("rocksdb.cur-size-active-mem-table") >= options.memtable else { return }
       // The commit is done: a failure here is the next one's.
+      if writer.endsRest(engine, isCommit: true), let words = engine.beginCompacting() {
+        _ = failed(words, &writer)
+        return
+      }
+      guard engine.number("rocksdb.cur-size-active-mem-table") >= options.memtable else { return }
       do throws(StoreError) {
         try switchLog(&writer, engine, waits: false)
       } catch { if error.code != .full { writer.poison = error } }

@@ -37,6 +37,10 @@
       var isTight = false
       /// Whether rows were removed or replaced since the last flush.
       var owesFlush = false
+      /// Commits since the database was opened, until RocksDB compacts by itself; nil then. It does so from the second
+      /// one on, as closing makes the only one of a time in which the store was read alone, and from the opening on
+      /// where many files lie at the top level.
+      private var commitsAtRest: Int? = 0
       /// Pieces of the key range that `tidy` has still to compact.
       var ranges: [(from: Bytes, to: Bytes)] = []
 
@@ -47,7 +51,22 @@
         base = sequence
         isStuck = false
         isTight = engine.isTight || isTight
+        commitsAtRest = 0
       }
+
+      /// A database was opened, or a commit made.
+      ///
+      /// - Returns: whether RocksDB is to compact by itself from now on.
+      mutating func endsRest(_ engine: Engine, isCommit: Bool) -> Bool {
+        guard let commits = commitsAtRest, !engine.isReadOnly, !isTight, !isStuck else {
+          return false
+        }
+        let isOver = isCommit ? commits > 0 : engine.filesAtTop >= Self.mostFilesAtTop
+        commitsAtRest = isOver ? nil : commits + (isCommit ? 1 : 0)
+        return isOver
+      }
+
+      private static let mostFilesAtTop = 16
     }
 
     /// Keys of up to 64 KiB, and values of kilobytes at their best; a commit of a small row writes
@@ -81,6 +100,8 @@
       var writer = Writer()
       writer.begin(engine)
       if !engine.isTight { writer.isTight = !Reserve.fill(path, options) }
+      // What keeps it from compacting keeps it from writing too, which the next commit tells.
+      if writer.endsRest(engine, isCommit: false) { _ = engine.beginCompacting() }
       self.path = path
       self.options = options
       self.writer = Mutex(writer)
@@ -153,6 +174,7 @@
           // A failed sync is not forgotten by letting go of the locks.
           writer.begin(engine)
           if !engine.isTight { writer.isTight = !Reserve.fill(path, options) }
+          if writer.endsRest(engine, isCommit: false) { _ = engine.beginCompacting() }
           phase = .open(engine, lock)
         }
       }

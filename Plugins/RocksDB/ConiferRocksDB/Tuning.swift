@@ -38,6 +38,9 @@
       // would have to be compacted first.
       rocksdb_options_set_level0_slowdown_writes_trigger(options, .max)
       rocksdb_options_set_level0_stop_writes_trigger(options, .max)
+      // Compaction that an earlier closing broke off would begin anew with each opening, beside the first reads; see
+      // `RocksDBStore.Writer`.
+      rocksdb_options_set_disable_auto_compactions(options, 1)
       rocksdb_options_set_soft_pending_compaction_bytes_limit(options, 0)
       rocksdb_options_set_hard_pending_compaction_bytes_limit(options, 0)
       rocksdb_options_set_max_open_files(options, Int32(clamping: max(tuned.openFiles, 16)))

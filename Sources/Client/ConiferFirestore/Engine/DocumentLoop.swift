@@ -84,6 +84,8 @@ final class DocumentLoop: StepHandler {
   }
 
   private nonisolated(nonsending) func performOne(_ step: DocumentStep) async {
+    if gather(step) { return }
+    takeInTold()
     if user.holdBack(step) { return }
     switch step {
     case .write(let mutations, let caller):
@@ -113,8 +115,20 @@ final class DocumentLoop: StepHandler {
     endStep()
   }
 
+  /// Takes a step that tells of documents alone, which changes nothing before the server's next moment: such steps are
+  /// done together.
+  private func gather(_ step: DocumentStep) -> Bool {
+    guard case .watch(let number, let event) = step, number == listening.watch.number,
+      !writes.hasUnqueued
+    else { return false }
+    return listening.gather(event)
+  }
+
+  private func takeInTold() { if listening.takeInTold() { endStep() } }
+
   /// Does what is left to do when no step waits.
   func drain() {
+    takeInTold()
     queueWrites()
     endStep()
     listening.targets.storeCompleteness()

@@ -38,6 +38,12 @@ extension ListenMachine {
     return announce(online.set(isEnabled ? .unknown : state)) + actions
   }
 
+  /// The server said something of documents alone, and no moment.
+  package mutating func received(documents changes: [WatchChange]) -> [SyncAction] {
+    let actions = announce(online.set(.online))
+    return actions + syncActions(watch.received(documents: changes, matched: matched))
+  }
+
   /// The server said something; see `WatchMachine.received`.
   package mutating func received(
     _ change: WatchChange, version: Timestamp? = nil

@@ -278,10 +278,10 @@ package struct ListenMachine: Sendable {
   /// The views that changed documents or an event can concern, in their order, each with its documents.
   private func affected(
     by documents: [Document], _ event: RemoteEvent?
-  ) -> [(number: ViewNumber, documents: [Document])] {
-    var found: [ViewNumber: [Document]] = [:]
-    sources.forEach(affectedBy: documents) { number, document in
-      found[number, default: []].append(document)
+  ) -> [(number: ViewNumber, documents: ArraySlice<Document>)] {
+    var found: [ViewNumber: ArraySlice<Document>] = [:]
+    sources.forEach(affectedBy: documents) { number, documents in
+      if found[number]?.append(contentsOf: documents) == nil { found[number] = documents }
     }
     let told = event.map { Set($0.targets.keys).union($0.mismatches.keys) } ?? []
     for target in told {

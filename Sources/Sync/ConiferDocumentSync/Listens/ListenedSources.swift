@@ -51,24 +51,27 @@ struct ListenedSources: Sendable {
     }
   }
 
-  /// Gives the views whose queries look where documents are, each with the document.
+  /// Gives the views whose queries look where documents are, with documents that follow one another.
   func forEach(
-    affectedBy changed: [Document], _ body: (ViewNumber, Document) -> Void
+    affectedBy changed: [Document], _ body: (ViewNumber, ArraySlice<Document>) -> Void
   ) {
-    // Documents that follow one another are mostly of one collection, which is looked up once.
-    var last: CollectionPath?
-    var around: [ViewNumber] = []
-    for document in changed {
-      if last?.contains(document.path) != true {
-        let collection = document.path.collection
-        last = collection
-        around = collections[collection] ?? []
-        if !groups.isEmpty { around += groups[.group(collection.id)] ?? [] }
+    var start = 0
+    while start < changed.count {
+      // Documents that follow one another are mostly of one collection, which is looked up once.
+      let collection = changed[start].path.collection
+      var end = start + 1
+      while end < changed.count, collection.contains(changed[end].path) { end += 1 }
+      let part = changed[start..<end]
+      for number in collections[collection] ?? [] { body(number, part) }
+      if !groups.isEmpty {
+        for number in groups[.group(collection.id)] ?? [] { body(number, part) }
       }
-      for number in around { body(number, document) }
       if !documents.isEmpty {
-        for number in documents[document.path] ?? [] { body(number, document) }
+        for index in part.indices {
+          for number in documents[changed[index].path] ?? [] { body(number, part[index...index]) }
+        }
       }
+      start = end
     }
   }
 }

@@ -29,14 +29,14 @@ package struct DocumentChange: Sendable, Hashable {
 /// The changes of a view between two snapshots, one a document.
 struct ChangeSet: Sendable {
   /// The first documents of a view, in its query's order; nothing else changed then.
-  private var first: [Document] = []
+  private var first: ArraySlice<Document> = []
   private var byPath: [DocumentPath: DocumentChange] = [:]
 
   /// No changes yet.
   init() {}
 
   /// All documents of a view that had none, in its query's order and each once.
-  init(first: [Document]) { self.first = first }
+  init(first: ArraySlice<Document>) { self.first = first }
 
   var isEmpty: Bool { first.isEmpty && byPath.isEmpty }
 
@@ -44,6 +44,11 @@ struct ChangeSet: Sendable {
   func forEachPath(_ body: (DocumentPath) -> Void) {
     for document in first { body(document.path) }
     for path in byPath.keys { body(path) }
+  }
+
+  /// Whether these are all documents of a view that had none, and have exactly some paths, in their order.
+  func isFirst(with paths: [DocumentPath]) -> Bool {
+    first.count == paths.count && !first.isEmpty && zip(first, paths).allSatisfy { $0.path == $1 }
   }
 
   /// Takes a change in, joined with an earlier one of the same document.

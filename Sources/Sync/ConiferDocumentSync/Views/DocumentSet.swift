@@ -23,21 +23,24 @@ package struct DocumentSet: Sendable {
   }
 
   /// The documents of a set of the same order that are in that order already; nil when two are of one path.
-  init?(sorted documents: [Document], like other: DocumentSet) {
+  ///
+  /// - Parameter isStrict: whether they are known to be strictly in order.
+  init?(sorted documents: ArraySlice<Document>, isStrict: Bool, like other: DocumentSet) {
     if other.byPath != nil {
       var sorted = documents
-      if !sorted.isSorted(by: Self.pathOrder) {
+      if !sorted.isSortedByPath {
         sorted.sort { Self.pathOrder($0, $1) < 0 }
-        guard sorted.isSorted(by: Self.pathOrder) else { return nil }
+        guard sorted.isSortedByPath else { return nil }
       }
       byPath = SortedList(sorted: sorted, Self.pathOrder)
-    } else if !documents.isSorted(by: Self.pathOrder) {
+    } else if !isStrict, !documents.isSortedByPath {
       return nil
     }
     inOrder = SortedList(sorted: documents, other.inOrder.order)
   }
 
-  private static let pathOrder: SortedList<Document>.Order = { a, b in
+  /// The order of paths.
+  static let pathOrder: SortedList<Document>.Order = { a, b in
     DocumentPath.compare(a.path, b.path)
   }
 
@@ -82,6 +85,13 @@ package struct DocumentSet: Sendable {
   }
 }
 
+extension ArraySlice<Document> {
+  /// Whether each comes before the next one by their paths.
+  fileprivate var isSortedByPath: Bool {
+    indices.dropFirst().allSatisfy { DocumentPath.compare(self[$0 - 1].path, self[$0].path) < 0 }
+  }
+}
+
 extension DocumentSet: Sequence {
   /// The documents in the query's order.
   package func makeIterator() -> some IteratorProtocol<Document> { inOrder.makeIterator() }
@@ -100,6 +110,7 @@ extension DocumentQuery {
 
   /// The same, where the query's target is at hand.
   func documentOrder(by target: DocumentTarget) -> SortedList<Document>.Order {
+    if isOrderedByPath(by: target) { return DocumentSet.pathOrder }
     // The target of a query for the last documents has the reversed order.
     let isReversed = limit?.side == .last
     return { isReversed ? target.compare($1, $0) : target.compare($0, $1) }

@@ -73,7 +73,9 @@ package struct QueryView: Sendable {
     // First what the server says: most of what comes into a view is confirmed by it.
     if let change { take(change) }
     if let change, !change.resumeToken.isEmpty { hasToken = true }
-    changes.changes.forEachPath { confirm($0) }
+    if !(change.map { changes.changes.isFirst(with: $0.added) } ?? false) {
+      changes.changes.forEachPath { confirm($0) }
+    }
 
     var intoLimbo: Set<DocumentPath> = []
     var outOfLimbo: Set<DocumentPath> = []
@@ -119,7 +121,11 @@ package struct QueryView: Sendable {
   }
 
   private mutating func take(_ change: TargetChange) {
-    matchedPaths.formUnion(change.added)
+    if matchedPaths.isEmpty {
+      matchedPaths = Set(change.added)
+    } else {
+      matchedPaths.formUnion(change.added)
+    }
     matchedPaths.subtract(change.removed)
     for path in change.added where !unconfirmedPaths.isEmpty { unconfirmedPaths.remove(path) }
     for path in change.removed { confirm(path) }

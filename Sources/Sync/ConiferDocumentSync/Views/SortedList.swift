@@ -20,11 +20,12 @@ struct SortedList<Element: Sendable>: Sendable {
   init(_ order: @escaping Order) { self.order = order }
 
   /// Elements that are in an order already, no two in one place.
-  init(sorted elements: [Element], _ order: @escaping Order) {
+  init(sorted elements: ArraySlice<Element>, _ order: @escaping Order) {
     self.order = order
     count = elements.count
-    chunks = stride(from: 0, to: count, by: Self.longestChunk).map { start in
-      Array(elements[start..<Swift.min(start + Self.longestChunk, count)])
+    let end = elements.endIndex
+    chunks = stride(from: elements.startIndex, to: end, by: Self.longestChunk).map { start in
+      Array(elements[start..<Swift.min(start + Self.longestChunk, end)])
     }
   }
 
@@ -125,12 +126,14 @@ extension SortedList: Sequence {
   }
 }
 
-extension Array {
+extension ArraySlice {
   /// Whether each element comes before the next one.
   func isSorted(by order: SortedList<Element>.Order) -> Bool where Element: Sendable {
     indices.dropFirst().allSatisfy { order(self[$0 - 1], self[$0]) < 0 }
   }
+}
 
+extension Array {
   /// The first index whose element a test holds for, when it holds for all behind it, too.
   fileprivate func partitioningIndex(where test: (Element) -> Bool) -> Int {
     var low = 0

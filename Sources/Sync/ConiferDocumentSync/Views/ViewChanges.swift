@@ -26,7 +26,7 @@ extension QueryView {
   ///   - changed: the documents as they are now, those that no longer exist or match, too.
   ///   - previous: earlier changes that asked for a refill.
   package func changes(
-    _ changed: some Sequence<Document>, after previous: ViewChanges? = nil
+    _ changed: ArraySlice<Document>, after previous: ViewChanges? = nil
   ) -> ViewChanges {
     if previous == nil, let first = firstChanges(changed) { return first }
     var result = previous ?? ViewChanges(documents, pendingPaths: pendingPaths)
@@ -37,15 +37,26 @@ extension QueryView {
     return result
   }
 
+  /// The same for documents in an array of their own.
+  package func changes(_ changed: [Document], after previous: ViewChanges? = nil) -> ViewChanges {
+    changes(changed[...], after: previous)
+  }
+
   /// A fast path for an empty view; nil when the view has documents, or one document comes twice.
-  private func firstChanges(_ changed: some Sequence<Document>) -> ViewChanges? {
+  ///
+  /// Documents that all match and are in order are not copied.
+  private func firstChanges(_ changed: ArraySlice<Document>) -> ViewChanges? {
     guard documents.isEmpty else { return nil }
-    var found = changed.filter(target.matches)
-    if !found.isSorted(by: order) { found.sort { order($0, $1) < 0 } }
+    var found = changed
+    if !found.allSatisfy(target.matches) { found = found.filter(target.matches)[...] }
+    let isStrict = found.isSorted(by: order)
+    if !isStrict { found.sort { order($0, $1) < 0 } }
     if let limit = query.limit, found.count > limit.count {
-      found = Array(limit.side == .first ? found.prefix(limit.count) : found.suffix(limit.count))
+      found = limit.side == .first ? found.prefix(limit.count) : found.suffix(limit.count)
     }
-    guard let documents = DocumentSet(sorted: found, like: documents) else { return nil }
+    guard let documents = DocumentSet(sorted: found, isStrict: isStrict, like: documents) else {
+      return nil
+    }
     var result = ViewChanges(
       documents, pendingPaths: Set(found.lazy.filter { $0.writes == .pending }.map(\.path)))
     result.changes = ChangeSet(first: found)

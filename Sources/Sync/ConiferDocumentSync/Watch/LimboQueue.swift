@@ -101,7 +101,7 @@ package struct LimboQueue: Sendable {
   package func refusal(of target: TargetID) -> RemoteEvent? {
     guard let path = document(of: target) else { return nil }
     return RemoteEvent(
-      version: .zero, documents: [path: Document(path, .missing)], resolvedLimbo: [path])
+      version: .zero, documents: [Document(path, .missing)], resolvedLimbo: [path])
   }
 
   /// A target was refused, and what `refusal` says is stored; or it could not be.

@@ -11,8 +11,9 @@ package struct RemoteEvent: Sendable, Hashable {
   package var targets: [TargetID: TargetChange] = [:]
   /// The targets that are asked for anew, since the client had other documents than the server.
   package var mismatches: [TargetID: TargetPurpose] = [:]
-  /// The documents that were sent, as they are now. A missing one of version zero is forgotten.
-  package var documents: [DocumentPath: Document] = [:]
+  /// The documents that were sent, as they are now, each once and in the order of their paths. A missing one of version
+  /// zero is forgotten.
+  package var documents: [Document] = []
   /// Those of them that only limbo asked for.
   package var resolvedLimbo: Set<DocumentPath> = []
 }
@@ -27,11 +28,11 @@ extension RemoteEvent {
       var part = self
       part.targets = [id: change]
       part.mismatches = mismatches.filter { $0.key == id }
-      let paths = change.added.union(change.modified).union(change.removed)
-      part.documents = documents.filter { paths.contains($0.key) }
+      let paths = Set(change.added + change.modified + change.removed)
+      part.documents = documents.filter { paths.contains($0.path) }
       part.resolvedLimbo = resolvedLimbo.intersection(paths)
       parts.append(part)
-      for path in paths { others.documents[path] = nil }
+      others.documents.removeAll { paths.contains($0.path) }
       others.resolvedLimbo.subtract(paths)
     }
     (others.targets, others.mismatches) = ([:], [:])

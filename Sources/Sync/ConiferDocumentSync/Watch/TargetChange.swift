@@ -6,17 +6,17 @@ package struct TargetChange: Sendable, Hashable {
   package var resumeToken: [UInt8]
   /// Whether the server has sent all that it had for the target when it was added.
   package var isCurrent: Bool
-  /// The documents that matched from now on.
-  package var added: Set<DocumentPath>
-  /// The documents that matched before, and still do.
-  package var modified: Set<DocumentPath>
-  /// The documents that match no longer.
-  package var removed: Set<DocumentPath>
+  /// The documents that match from now on, in order.
+  package var added: [DocumentPath]
+  /// The documents that matched before, and still do, in order.
+  package var modified: [DocumentPath]
+  /// The documents that match no longer, in order.
+  package var removed: [DocumentPath]
 
   /// A change.
   package init(
-    resumeToken: [UInt8] = [], isCurrent: Bool, added: Set<DocumentPath> = [],
-    modified: Set<DocumentPath> = [], removed: Set<DocumentPath> = []
+    resumeToken: [UInt8] = [], isCurrent: Bool, added: [DocumentPath] = [],
+    modified: [DocumentPath] = [], removed: [DocumentPath] = []
   ) {
     self.resumeToken = resumeToken
     self.isCurrent = isCurrent

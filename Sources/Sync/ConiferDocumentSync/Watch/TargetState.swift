@@ -12,19 +12,25 @@ struct TargetState: Sendable {
     case add, remove
   }
 
+  /// Tells this state from earlier ones of the target: what was noted under theirs is void.
+  let number: Int
   /// The requests that have no answer, in order: what comes before it was meant for an earlier listen.
   private var requests: [Request] = []
-  private var changes: [DocumentPath: Change] = [:]
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
   /// Whether the next snapshot is to name the target.
-  private(set) var hasPendingChanges = true
+  private(set) var hasPendingChanges: Bool
+  /// How many documents more there are than at the last snapshot.
+  private(set) var growth = 0
 
-  /// A target that the server has just been asked for anew, and of which it has said nothing.
-  static var added: TargetState {
-    var state = TargetState()
-    state.hasPendingChanges = false
-    return state
+  /// A target of which nothing was said.
+  ///
+  /// - Parameters:
+  ///   - number: greater than that of each earlier state.
+  ///   - hasPendingChanges: false when the server has just been asked for it anew.
+  init(_ number: Int, hasPendingChanges: Bool = true) {
+    self.number = number
+    self.hasPendingChanges = hasPendingChanges
   }
 
   var isPending: Bool { !requests.isEmpty }
@@ -57,41 +63,29 @@ struct TargetState: Sendable {
     hasPendingChanges = true
   }
 
-  /// Notes a change; nil takes an earlier one back.
-  mutating func note(_ change: Change?, of path: DocumentPath) {
-    changes[path] = change
+  /// A change of a document was noted; nil when it came and went.
+  ///
+  /// - Parameter earlier: what was noted of it before.
+  mutating func noted(_ change: Change?, insteadOf earlier: Change?) {
+    growth += (change?.growth ?? 0) - (earlier?.growth ?? 0)
     hasPendingChanges = true
   }
 
-  /// What changed until now is void.
-  mutating func forgetChanges() {
-    changes = [:]
+  /// Takes what the next snapshot says of the target; the documents that changed are put in by the caller.
+  mutating func takeChange() -> TargetChange {
+    growth = 0
     hasPendingChanges = false
+    return TargetChange(resumeToken: resumeToken, isCurrent: isCurrent)
   }
+}
 
-  /// How many documents more there are than before.
-  var growth: Int {
-    changes.values.reduce(0) {
-      switch $1 {
-      case .added: $0 + 1
-      case .modified: $0
-      case .removed: $0 - 1
-      }
+extension TargetState.Change {
+  /// How many documents more there are.
+  fileprivate var growth: Int {
+    switch self {
+    case .added: 1
+    case .modified: 0
+    case .removed: -1
     }
-  }
-
-  /// What the next snapshot says of the target.
-  var targetChange: TargetChange {
-    var change = TargetChange(resumeToken: resumeToken, isCurrent: isCurrent)
-    let added = changes.values.reduce(0) { $0 + ($1 == .added ? 1 : 0) }
-    change.added.reserveCapacity(added)
-    for (path, kind) in changes {
-      switch kind {
-      case .added: change.added.insert(path)
-      case .modified: change.modified.insert(path)
-      case .removed: change.removed.insert(path)
-      }
-    }
-    return change
   }
 }

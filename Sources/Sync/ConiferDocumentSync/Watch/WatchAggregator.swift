@@ -8,19 +8,19 @@ struct WatchAggregator: Sendable {
   /// The documents that the server said match a target, up to the last snapshot.
   typealias Matched = (TargetID) -> Set<DocumentPath>
 
-  /// What was said of a document since the last snapshot.
-  private struct Said: Sendable {
-    /// The document, if it was sent.
-    var document: Document?
-    /// The targets that it was sent for.
-    var receivers = TargetIDs()
-    /// The targets that it came into or left.
-    var touched = TargetIDs()
+  /// A target that documents are told for.
+  private struct Receiver {
+    let id: TargetID
+    /// Where it looks; nil when nothing that is said of it counts.
+    let source: DocumentQuery.Source?
+    let matched: Set<DocumentPath>
   }
 
   let database: DatabaseID
   private var states: [TargetID: TargetState] = [:]
-  private var said: [DocumentPath: Said] = [:]
+  /// How many states of targets there were.
+  private var stateCount = 0
+  private var said = SaidDocuments()
   private var mismatches: [TargetID: TargetPurpose] = [:]
   /// What was passed over since `takeFaults`.
   private var faults: [WatchFault] = []
@@ -46,7 +46,19 @@ struct WatchAggregator: Sendable {
   /// A target is being added or removed.
   mutating func sent(_ request: TargetState.Request, _ id: TargetID) {
     if request == .remove { tokens.removing(id) }
-    states[id, default: TargetState()].sent(request)
+    change(id) { $0.sent(request) }
+  }
+
+  /// Changes the state of a target, which is made if there is none.
+  private mutating func change(_ id: TargetID, _ body: (inout TargetState) -> Void) {
+    if states[id] == nil { begin(id) }
+    if let place = states.index(forKey: id) { body(&states.values[place]) }
+  }
+
+  /// Nothing was said of a target yet; what was, is void.
+  private mutating func begin(_ id: TargetID, hasPendingChanges: Bool = true) {
+    stateCount += 1
+    states[id] = TargetState(stateCount, hasPendingChanges: hasPendingChanges)
   }
 
   /// A target was refused.
@@ -108,24 +120,41 @@ struct WatchAggregator: Sendable {
 
   // MARK: What is said
 
+  /// The server said something.
   mutating func take(
-    _ change: WatchChange, _ targets: [TargetID: WatchTarget], _ matched: Matched
+    _ changes: [WatchChange], _ targets: [TargetID: WatchTarget], _ matched: Matched
   ) {
-    switch change {
-    case .targets(let event, let ids, let token):
-      for id in ids.isEmpty ? Array(states.keys) : ids { take(event, id, token, targets, matched) }
-    case .document(let document, let matching, let leaving):
-      let isFound = document.fields != nil
-      if isFound { for id in matching { add(document, to: id, targets, matched) } }
-      for id in (isFound ? [] : matching) + leaving {
-        remove(document.path, from: id, document, targets, matched)
+    // Most documents follow another one of the same target.
+    var receiver: Receiver?
+    func at(_ id: TargetID) -> Receiver {
+      if let receiver, receiver.id == id { return receiver }
+      let isActive = isActive(id, targets)
+      let new = Receiver(
+        id: id, source: isActive ? targets[id]?.target.source : nil,
+        matched: isActive ? matched(id) : [])
+      receiver = new
+      return new
+    }
+    for change in changes {
+      switch change {
+      case .document(let document, let matching, let leaving):
+        if document.fields != nil {
+          for id in matching { add(document, to: at(id)) }
+        } else {
+          for id in matching { remove(document.path, from: at(id), document) }
+        }
+        for id in leaving { remove(document.path, from: at(id), document) }
+      case .left(let path, let ids): for id in ids { remove(path, from: at(id), nil) }
+      case .targets(let event, let ids, let token):
+        for id in ids.isEmpty ? Array(states.keys) : ids {
+          take(event, id, token, targets, matched)
+        }
+        receiver = nil
+      case .filter(let id, let count, let filter):
+        guard isActive(id, targets), let target = targets[id] else { continue }
+        check(target, count, filter, targets, matched)
+      case .unreadable(let error, _): pass(.unreadable(error))
       }
-    case .left(let path, let ids):
-      for id in ids { remove(path, from: id, nil, targets, matched) }
-    case .filter(let id, let count, let filter):
-      guard isActive(id, targets), let target = targets[id] else { return }
-      check(target, count, filter, targets, matched)
-    case .unreadable(let error, _): pass(.unreadable(error))
     }
   }
 
@@ -138,9 +167,9 @@ struct WatchAggregator: Sendable {
     case .added:
       // What nobody asked for must not be kept.
       guard targets[id] != nil || states[id] != nil else { return }
-      states[id, default: TargetState()].answered(.add)
+      change(id) { $0.answered(.add) }
       // What came before belongs to an earlier listen: that it was current, too.
-      if states[id]?.isPending == false { states[id] = .added }
+      if states[id]?.isPending == false { begin(id, hasPendingChanges: false) }
     case .removed:
       tokens.removed(id)
       states[id]?.answered(.remove)
@@ -150,57 +179,53 @@ struct WatchAggregator: Sendable {
     case .current:
       tokens.current(id)
       guard isActive(id, targets) else { return }
-      states[id, default: TargetState()].becomeCurrent()
+      change(id) { $0.becomeCurrent() }
     case .reset:
       tokens.reset(id)
       guard isActive(id, targets) else { return }
       reset(id, targets, matched)
     }
-    states[id, default: TargetState()].take(token: token)
+    change(id) { $0.take(token: token) }
   }
 
-  private mutating func add(
-    _ document: Document, to id: TargetID, _ targets: [TargetID: WatchTarget], _ matched: Matched
-  ) {
-    guard isActive(id, targets) else { return }
+  private mutating func add(_ document: Document, to receiver: Receiver) {
+    guard let source = receiver.source else { return }
     let path = document.path
     // The store refuses one that is not where the target looks, and with it all that was said.
-    guard targets[id]?.target.source.contains(path) == true else {
-      return pass(.misplaced(path, id))
-    }
-    states[id, default: TargetState()]
-      .note(matched(id).contains(path) ? .modified : .added, of: path)
-    note(document, path, id)
-  }
-
-  /// Notes that a document came into a target or left it, and what the document is then, if that was sent.
-  private mutating func note(_ document: Document?, _ path: DocumentPath, _ id: TargetID) {
-    func change(_ said: inout Said) {
-      said.touched.insert(id)
-      guard let document else { return }
-      said.document = document
-      said.receivers.insert(id)
-    }
-    change(&said[path, default: Said()])
+    guard source.contains(path) else { return pass(.misplaced(path, receiver.id)) }
+    note(receiver.matched.contains(path) ? .modified : .added, path, document, receiver.id)
   }
 
   private mutating func remove(
-    _ path: DocumentPath, from id: TargetID, _ document: Document?,
-    _ targets: [TargetID: WatchTarget], _ matched: Matched
+    _ path: DocumentPath, from receiver: Receiver, _ document: Document?
   ) {
-    guard isActive(id, targets) else { return }
+    guard receiver.source != nil else { return }
     // It may have come and gone since the last snapshot.
-    states[id, default: TargetState()]
-      .note(matched(id).contains(path) ? .removed : nil, of: path)
-    note(document, path, id)
+    note(receiver.matched.contains(path) ? .removed : nil, path, document, receiver.id)
   }
+
+  /// Notes what happened to a document in a target, and what the document is then, if that was sent.
+  private mutating func note(
+    _ change: TargetState.Change?, _ path: DocumentPath, _ document: Document?, _ id: TargetID
+  ) {
+    if states[id] == nil { begin(id) }
+    guard let place = states.index(forKey: id) else { return }
+    let note = SaidDocuments.Note(
+      target: id, state: states.values[place].number, change: change, isReceiver: document != nil)
+    states.values[place].noted(change, insteadOf: said.note(path, document, note))
+  }
+
+  /// A document that a target is of leaves it, or was never there.
+  private mutating func goes(
+    _ path: DocumentPath, from id: TargetID, _ document: Document, _ matched: Matched
+  ) { note(matched(id).contains(path) ? .removed : nil, path, document, id) }
 
   /// The target begins anew; what the server does not send again has left it.
   private mutating func reset(
     _ id: TargetID, _ targets: [TargetID: WatchTarget], _ matched: Matched
   ) {
-    states[id] = TargetState()
-    for path in matched(id) { remove(path, from: id, nil, targets, matched) }
+    begin(id)
+    for path in matched(id).sorted() { note(.removed, path, nil, id) }
   }
 
   // MARK: Existence filters
@@ -211,7 +236,7 @@ struct WatchAggregator: Sendable {
   ) {
     let id = target.id
     if let path = target.document {
-      if count == 0 { remove(path, from: id, Document(path, .missing), targets, matched) }
+      if count == 0 { goes(path, from: id, Document(path, .missing), matched) }
       return
     }
     let before = matched(id)
@@ -219,7 +244,7 @@ struct WatchAggregator: Sendable {
     guard here != count else { return }
     if let filter {
       let gone = before.filter { !filter.mayContain("\(DocumentName($0, in: database))") }
-      for path in gone { remove(path, from: id, nil, targets, matched) }
+      for path in gone.sorted() { note(.removed, path, nil, id) }
       if here - gone.count == count { return }
     }
     reset(id, targets, matched)
@@ -236,45 +261,31 @@ struct WatchAggregator: Sendable {
     takenIn += 1
     if takenIn == Self.forgives { setBacks = 0 }
     var event = RemoteEvent(version: version, mismatches: mismatches)
+    mismatches = [:]
     for id in Array(states.keys) where isActive(id, targets) {
       // When a target is a single missing document, the server sends only that it is current.
       if states[id]?.isCurrent == true, let path = targets[id]?.document,
-        said[path]?.receivers.contains(id) != true, !matched(id).contains(path)
+        !said.wasSent(path, for: id), !matched(id).contains(path)
       {
-        let missing = Document(path, .missing, version: version)
-        remove(path, from: id, missing, targets, matched)
+        goes(path, from: id, Document(path, .missing, version: version), matched)
       }
-      guard let state = states[id], state.hasPendingChanges else { continue }
-      event.targets[id] = state.targetChange
-      states[id]?.forgetChanges()
     }
-    event.documents.reserveCapacity(said.count)
-    for (path, said) in said {
-      if let document = said.document { event.documents[path] = document.read(at: version) }
-      let isLimboAlone = said.touched.allSatisfy {
-        !isActive($0, targets) || targets[$0]?.purpose == .limboResolution
-      }
-      if isLimboAlone { event.resolvedLimbo.insert(path) }
+    var gathered = GatheredChanges()
+    for id in Array(states.keys) where isActive(id, targets) {
+      guard let place = states.index(forKey: id) else { continue }
+      let state = states.values[place]
+      gathered.add(
+        id, state: state.number, isLimbo: targets[id]?.purpose == .limboResolution,
+        state.hasPendingChanges ? states.values[place].takeChange() : nil)
     }
-    said = [:]
-    mismatches = [:]
+    let entries = said.takeAll()
+    event.documents.reserveCapacity(entries.count)
+    for entry in entries {
+      if let document = entry.document { event.documents.append(document.read(at: version)) }
+      if gathered.take(entry) { event.resolvedLimbo.insert(entry.path) }
+    }
+    event.targets = gathered.changes
     return event
-  }
-}
-
-/// Numbers of targets; mostly there is one.
-private struct TargetIDs: Sendable {
-  private var first: TargetID?
-  private var others: Set<TargetID> = []
-
-  mutating func insert(_ id: TargetID) {
-    if first == nil { first = id } else if first != id { others.insert(id) }
-  }
-
-  func contains(_ id: TargetID) -> Bool { first == id || others.contains(id) }
-
-  func allSatisfy(_ body: (TargetID) -> Bool) -> Bool {
-    (first.map(body) ?? true) && others.allSatisfy(body)
   }
 }
 

@@ -144,6 +144,18 @@ package struct WatchMachine: Sendable {
     return openIfNeeded()
   }
 
+  /// The server said something of documents alone, and no moment: nothing is consistent yet.
+  package mutating func received(
+    documents changes: [WatchChange], matched: (TargetID) -> Set<DocumentPath>
+  ) -> [WatchAction] {
+    guard case .open(var aggregator, let newest) = stream else { return [] }
+    stream = .closed
+    aggregator.take(changes, targets, matched)
+    let actions = aggregator.takeFaults().map(WatchAction.log)
+    stream = .open(aggregator, newest: newest)
+    return actions
+  }
+
   /// The server said something.
   ///
   /// - Parameters:
@@ -171,7 +183,7 @@ package struct WatchMachine: Sendable {
       return ended.flatMap { unlisten($0) } + ended.map { .rejected($0, error) }
     default: break
     }
-    aggregator.take(change, targets, matched)
+    aggregator.take([change], targets, matched)
     // A snapshot before the newest one is outdated, unless the server's clock was wrong or this is
     // another server.
     // A replica that lags, and keeps no history, has all begun anew as well.
@@ -224,7 +236,8 @@ package struct WatchMachine: Sendable {
   /// wrong. Targets in limbo are always asked for from the beginning.
   private func askAnew(_ event: inout RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>) {
     for target in targets.values where target.purpose != .limboResolution {
-      event.targets[target.id] = TargetChange(isCurrent: false, removed: matched(target.id))
+      event.targets[target.id] = TargetChange(
+        isCurrent: false, removed: matched(target.id).sorted())
       event.mismatches[target.id] = .listen
     }
   }

@@ -148,7 +148,7 @@ extension Listening {
     let own = event.targets.keys.filter { !limbo.contains($0) }
     guard own.isEmpty else { return own.sorted() }
     let showing = listens.queriesByTarget.filter { _, queries in
-      queries.contains { query in event.documents.keys.contains { query.source.contains($0) } }
+      queries.contains { query in event.documents.contains { query.source.contains($0.path) } }
     }
     return showing.isEmpty ? event.targets.keys.sorted() : showing.keys.sorted()
   }

@@ -22,6 +22,10 @@ final class Listening {
   let unneeded: UnneededDocuments
   let events: RemoteEventStore
   let inner = InnerListeners()
+  /// Of how many documents room is kept for the next ones.
+  private static let mostKept = 1024
+  /// What the server said of documents that the listens have not taken in yet.
+  private var told: [WatchChange] = []
 
   init(
     _ setup: FirestoreConfiguration, _ store: DocumentStore, _ outbox: Outbox,
@@ -154,6 +158,32 @@ final class Listening {
   func setCreatesIndexes(_ creates: Bool) { indexing.isOn = creates }
 
   // MARK: The stream
+
+  /// Takes what the server said of a document, if it is that alone: the listens take in together what follows one another.
+  ///
+  /// - Returns: whether it was taken; then `takeInTold` is called before anything else happens.
+  func gather(_ event: WatchStreamEvent) -> Bool {
+    guard case .said(let change, version: nil) = event else { return false }
+    switch change {
+    case .document, .left: break
+    case .targets, .filter, .unreadable: return false
+    }
+    told.append(change)
+    watch.stream?.taken()
+    return true
+  }
+
+  /// Has the listens take in what was gathered.
+  ///
+  /// - Returns: whether that asked for anything.
+  func takeInTold() -> Bool {
+    guard !told.isEmpty else { return false }
+    watch.served()
+    let actions = listens.received(documents: told)
+    told.removeAll(keepingCapacity: told.count <= Self.mostKept)
+    run(actions)
+    return !actions.isEmpty
+  }
 
   /// Something happened on the stream of listens.
   func happened(_ event: WatchStreamEvent) {

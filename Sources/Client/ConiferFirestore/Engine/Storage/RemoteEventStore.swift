@@ -24,12 +24,11 @@ final class RemoteEventStore {
   ///
   /// - Returns: the documents that it names, as they are shown now.
   func take(_ event: RemoteEvent) throws(StoreError) -> [Document] {
-    let paths = event.documents.keys.sorted()
-    let changes = targets.edits(for: event, paths)
-    let news = try news(of: event, paths)
-    let documents = news.puts + changes.documents
+    let changes = targets.edits(for: event)
+    var news = try news(of: event)
+    news.edits += changes.documents
     var edits = changes.edits
-    if !documents.isEmpty { edits.append(.documents(store.tree, documents)) }
+    if !news.edits.isEmpty { edits.append(.documents(store.tree, news.edits)) }
     // An event without changes gets no commit of its own.
     if event.serverTimeWentBack || (!edits.isEmpty && event.version > newest) {
       edits.append(
@@ -38,10 +37,11 @@ final class RemoteEventStore {
     if event.serverTimeWentBack { try targets.forget(after: event.version) }
     try store.commit(edits)
     targets.merge(changes.rows)
-    unneeded.add(paths)
+    unneeded.add(event.documents.lazy.map(\.path))
     for change in event.targets.values { unneeded.add(change.removed) }
     // Without waiting writes that is what the server said, which is not read once more.
-    let shown = news.isWritten ? try store.shown(paths) : news.documents
+    let shown =
+      news.isWritten ? try store.shown(event.documents.lazy.map(\.path)) : news.documents
     newest = event.serverTimeWentBack ? event.version : max(newest, event.version)
     return shown
   }
@@ -50,51 +50,58 @@ final class RemoteEventStore {
   private struct News {
     /// The edits of documents that are newer than the stored ones; a missing document without a
     /// version is forgotten.
-    var puts: [DocumentEdit] = []
+    var edits: [DocumentEdit] = []
     /// The documents as the server's word has them after the event.
-    var documents: [Document] = []
+    var documents: [Document]
     /// Whether writes wait, which may be of these documents.
     var isWritten = false
+
+    init(_ event: RemoteEvent) {
+      documents = event.documents
+      edits.reserveCapacity(documents.count + event.targets.count)
+    }
   }
 
-  /// Whether nothing is stored of the collection that the first of some documents is in; false also where too few of
-  /// them are in it to make that worth a read.
-  private func isFirst(
-    _ paths: ArraySlice<DocumentPath>, of collection: CollectionPath, _ view: any DocumentView,
-    _ tree: TreeID
+  /// Whether nothing is stored of a collection; false also where too few documents follow one another that are in it to
+  /// make that worth a read.
+  private func isEmpty(
+    _ collection: CollectionPath, before documents: ArraySlice<Document>,
+    _ view: any DocumentView, _ tree: TreeID
   ) throws(StoreError) -> Bool {
-    guard let last = paths.dropFirst(7).first, collection.contains(last) else { return false }
+    guard let last = documents.dropFirst(7).first, collection.contains(last.path) else {
+      return false
+    }
     return try view.documents(tree, in: collection, after: nil, limit: 1).isEmpty
   }
 
-  private func news(
-    of event: RemoteEvent, _ paths: [DocumentPath]
-  ) throws(StoreError) -> News {
+  private func news(of event: RemoteEvent) throws(StoreError) -> News {
     try store.read { (view, lane) throws(StoreError) in
-      var news = News()
+      var news = News(event)
       // The first documents of a collection, of which there may be many, are not looked for one by one.
       var around: (collection: CollectionPath, isEmpty: Bool)?
-      for (index, path) in paths.enumerated() {
-        guard let document = event.documents[path] else { continue }
-        if document.state == .missing, document.version == .zero {
-          news.puts.append(.forget(path))
-          news.documents.append(Document(path, .unseen))
+      for (index, document) in event.documents.enumerated() {
+        let path = document.path
+        if case .missing = document.state, document.version == .zero {
+          news.edits.append(.forget(path))
+          news.documents[index] = Document(path, .unseen)
           continue
         }
         if around?.collection.contains(path) != true {
           let collection = path.collection
-          around = (collection, try isFirst(paths[index...], of: collection, view, lane.tree))
+          let rest = event.documents[index...]
+          around = (collection, try isEmpty(collection, before: rest, view, lane.tree))
         }
-        let known =
-          around?.isEmpty == true
-          ? Document(path, .unseen) : try view.document(lane.tree, path)
+        if around?.isEmpty == true {
+          news.edits.append(.put(document))
+          continue
+        }
+        let known = try view.document(lane.tree, path)
         // What is known is of a time far ahead of the server's present one: its time was wrong
         // then.
         let isNewer =
           known.isReplaced(by: document) || event.serverTimeWentBack
           || known.version.isFarAhead(of: event.version)
-        if isNewer { news.puts.append(.put(document)) }
-        news.documents.append(isNewer ? document : known)
+        if isNewer { news.edits.append(.put(document)) } else { news.documents[index] = known }
       }
       news.isWritten = try view.totals(lane).pending > 0
       return news

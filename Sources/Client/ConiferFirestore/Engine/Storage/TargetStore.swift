@@ -177,10 +177,8 @@ final class TargetStore {
   }
 
   /// The edits that store what an event says of the targets that are listened to, and the rows as they are then.
-  ///
-  /// - Parameter paths: those of the event's documents, in order.
   func edits(
-    for event: RemoteEvent, _ paths: [DocumentPath]
+    for event: RemoteEvent
   ) -> (edits: [StorageEdit], documents: [DocumentEdit], rows: [TargetID: Row]) {
     var edits: [StorageEdit] = []
     var documents: [DocumentEdit] = []
@@ -189,8 +187,7 @@ final class TargetStore {
       guard var row = rows[id] else { continue }
       if !change.added.isEmpty || !change.removed.isEmpty {
         documents.append(
-          .updateMatches(
-            row.query, added: change.added.sorted(as: paths), removed: change.removed.sorted()))
+          .updateMatches(row.query, added: change.added, removed: change.removed))
       }
       // The store forgets it, too: what left may be stored as it was.
       if !change.removed.isEmpty {
@@ -232,16 +229,5 @@ final class TargetStore {
     let completeness = try completenessEdit(row)
     return (row.record == row.stored ? [] : [save(row)])
       + (completeness.map { [.documents(store.tree, [$0])] } ?? [])
-  }
-}
-
-extension Set<DocumentPath> {
-  /// The paths in order.
-  ///
-  /// - Parameter paths: others in order, among which they mostly are: to look each up is quicker than to sort these.
-  fileprivate func sorted(as paths: [DocumentPath]) -> [DocumentPath] {
-    guard count * 2 >= paths.count else { return sorted() }
-    let own = paths.filter(contains)
-    return own.count == count ? own : sorted()
   }
 }

@@ -15,8 +15,12 @@ final class ChangeLogKeeper: LeafFollower {
   private let tx: LeafTransaction
   private let tree: TreeID
   private let rows: ChangeLogRows
-  /// By path key.
+  /// By path key; of documents that are stored where no query may need a row there are none.
   private var changes: [Bytes: Change] = [:]
+  /// When the newest of those documents was read.
+  private var newestUnfollowed: Timestamp?
+  /// The collection of the document that was stored last.
+  private var collection = FollowedCollection()
 
   init(_ tx: LeafTransaction, _ tree: TreeID) {
     self.tx = tx
@@ -45,9 +49,14 @@ final class ChangeLogKeeper: LeafFollower {
   func willPut(
     _ index: Int, of new: EntryList, over old: Int?, of run: LoadedRun, in editor: RunEditor
   ) throws(StoreError) {
-    let key = new.key(index)
     // One in parts is not stored yet.
     let now = new.isLargeLeaf(index) ? nil : new.withValue(index, DocumentRecord.readTime)
+    if !new.withKey(index, collection.contains) { try collection.goOn(to: new.key(index), rows) }
+    if !collection.isFollowed, let now, changes.isEmpty || changes[new.key(index)] == nil {
+      newestUnfollowed = max(newestUnfollowed ?? now, now)
+      return
+    }
+    let key = new.key(index)
     if changes[key] != nil {
       changes[key]?.now = now
       return
@@ -69,15 +78,15 @@ final class ChangeLogKeeper: LeafFollower {
     let changed = changes.sorted { bytesPrecede($0.key, $1.key) }
     changes = [:]
     let reader = DocumentReader(runs: RunGlance(editor))
-    var newest: Timestamp?
+    var newest = newestUnfollowed
+    newestUnfollowed = nil
     var collection = FollowedCollection()
     for (key, change) in changed {
       var now = change.now
       if now == nil { try reader.forEachReadTime(from: key, to: key + [0]) { now = $1 } }
       newest = [newest, now].compactMap { $0 }.max()
-      guard try collection.follows(key, rows), let path = DocumentKey.document(key) else {
-        continue
-      }
+      if !key.withUnsafeBytes(collection.contains) { try collection.goOn(to: key, rows) }
+      guard collection.isFollowed, let path = DocumentKey.document(key) else { continue }
       for source in collection.sources {
         guard let first = collection.least[source] ?? nil else { continue }
         if let old = change.before, old > first {
@@ -109,21 +118,25 @@ private struct FollowedCollection {
   /// The least version of each source that was looked at, of other collections too.
   private(set) var least: [Bytes: Timestamp?] = [:]
 
-  /// Goes on to the document of a path key.
-  ///
-  /// - Returns: whether a query may need a row of it.
-  mutating func follows(_ key: Bytes, _ rows: ChangeLogRows) throws(StoreError) -> Bool {
-    let own = DocumentKey.collection(of: key)
-    if own == nil || own != start {
-      start = own
-      sources = DocumentKey.document(key).map { ChangeLogRows.sources(of: $0) } ?? []
-      for source in sources where least[source] == nil { try look(source, rows) }
-    }
-    return sources.contains { (least[$0] ?? nil) != nil }
+  /// Whether a query may need a row of its documents.
+  private(set) var isFollowed = false
+
+  /// Whether a path key is one of its documents'.
+  func contains(_ key: UnsafeRawBufferPointer) -> Bool {
+    start.map { key.starts(with: $0) } ?? false
+  }
+
+  /// Goes on to the collection of the document of a path key.
+  mutating func goOn(to key: Bytes, _ rows: ChangeLogRows) throws(StoreError) {
+    start = DocumentKey.collection(of: key)
+    sources = DocumentKey.document(key).map { ChangeLogRows.sources(of: $0) } ?? []
+    for source in sources where least[source] == nil { try look(source, rows) }
+    isFollowed = sources.contains { (least[$0] ?? nil) != nil }
   }
 
   /// Looks up the least version of a source.
   mutating func look(_ source: Bytes, _ rows: ChangeLogRows) throws(StoreError) {
     least[source] = .some(try rows.least(source))
+    isFollowed = sources.contains { (least[$0] ?? nil) != nil }
   }
 }
