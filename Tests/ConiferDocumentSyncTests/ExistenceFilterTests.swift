@@ -36,7 +36,7 @@ import Testing
     }
     #expect(event.mismatches == [2: .existenceFilterMismatch])
     #expect(
-      event.targets[2] == TargetChange(isCurrent: false, removed: F.paths("c/a", "c/b")))
+      event.targets[2] == TargetChange(isCurrent: false, removed: F.list("c/a", "c/b")))
     watched.machine.stored(event)
     #expect(watched.machine.streamClosed() == [.openStream])
     #expect(watched.open() == [.add(WatchTarget(2, target))])
@@ -48,7 +48,7 @@ import Testing
       of: Self.names("a", "e"), bitCount: 128, hashCount: 5)
     #expect(watched.say(.filter(2, count: 2, filter)).isEmpty)
     let event = try watched.snapshot(at: 3)
-    #expect(event.mismatches.isEmpty && event.targets[2]?.removed == F.paths("c/b"))
+    #expect(event.mismatches.isEmpty && event.targets[2]?.removed == F.list("c/b"))
     #expect(event.documents.isEmpty)
   }
 
@@ -70,7 +70,7 @@ import Testing
     #expect(try watched.snapshot(at: 1).documents.isEmpty == true)
     _ = watched.say(.filter(4, count: 0))
     let event = try watched.snapshot(at: 2)
-    #expect(event.targets[4]?.removed == F.paths("c/z"))
-    #expect(event.documents[F.path("c/z")]?.version == .zero)
+    #expect(event.targets[4]?.removed == F.list("c/z"))
+    #expect(event.document("c/z")?.version == .zero)
   }
 }
