@@ -84,6 +84,44 @@ import Testing
     await world.end()
   }
 
+  /// Once with a commit that is made and reported as failed, and once with reads that fail behind it.
+  @Test(arguments: EngineStore.allCases)
+  func `goes on after a refusal whose commit was made and reported as failed`(
+    store: EngineStore
+  ) async throws {
+    for endsReads in [false, true] {
+      let disk = DiskFaults()
+      let world = try EngineWorld(store) { $0.storage = $0.storage?.failing(disk) }
+      await world.listen(1, try world.query("rooms"))
+      try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+      let receipt = try world.set("rooms/b", 2)
+      await world.settle()
+      #expect(world.told.take().last == "1: a1 b2 pending")
+      let id = try #require(try await receipt.id)
+      disk.fail(DiskFaults.Chances(commits: 100, made: 100, endsReads: endsReads))
+      world.server.refuse(.permissionDenied)
+      await world.settle()
+      disk.heal()
+      await retry(world)
+      world.clock.advance(by: 60_000)
+      await world.settle()
+      let told = world.told.take()
+      #expect(told.count { $0 == "rooms/b: permissionDenied" } == 1, "\(told)")
+      #expect(told.last { $0.hasPrefix("1:") }?.hasPrefix("1: a1") == true, "\(told)")
+      #expect(await world.engine.inspect().retry == nil)
+      // The network is used again, and nothing that was refused is sent once more.
+      try world.server.tell(2, [("rooms/a", 3)], at: 2000)
+      try world.set("rooms/c", 4)
+      await world.settle()
+      #expect(world.told.take().last == "1: a3 c4 pending")
+      #expect(world.server.sent.map { $0.map(\.path.id) } == [["c"]])
+      let writes = try await world.engine.pendingWrites(after: nil, limit: 9, rejectedOnly: true)
+      #expect(writes.map(\.attempts) == [1])
+      try await world.engine.discard(id)
+      await world.end()
+    }
+  }
+
   @Test func `sends nothing while the token of its stream may not survive a loss of power`()
     async throws
   {

@@ -58,10 +58,8 @@ final class DocumentWrites {
   // MARK: From the server
 
   /// A write as the store has it; nil when it is not in the queue any more.
-  func find(_ id: OutboundWriteID) throws(StoreError) -> MutationBatch? {
-    try store.read { (view, _) throws(StoreError) in
-      try view.entry(id.lane, id.number).flatMap { MutationBatch($0.payload) }
-    }
+  private func find(_ id: OutboundWriteID) throws(StoreError) -> QueueEntry? {
+    try store.read { (view, _) throws(StoreError) in try view.entry(id.lane, id.number) }
   }
 
   /// The server accepted a write: one commit ends it and stores what the server made of its documents.
@@ -111,12 +109,16 @@ final class DocumentWrites {
   ///
   /// - Throws: when that cannot be stored; it may be called again.
   func refused(_ id: OutboundWriteID, _ error: StatusError) throws(StoreError) {
-    guard let batch = try find(id) else {
+    guard let entry = try find(id), let batch = MutationBatch(entry.payload) else {
       return endLost(id, "The server refused it: \(error.message)")
     }
     let reason = RejectionReason(error)
-    try store.commit(
-      uncounted(id) + [.setState(id.lane, id.number, .rejected(reason: reason.text))])
+    // It is rejected already when an earlier call's commit was made but reported as failed.
+    if case .rejected = entry.state {
+    } else {
+      try store.commit(
+        uncounted(id) + [.setState(id.lane, id.number, .rejected(reason: reason.text))])
+    }
     _ = progress.endSending(id, .rejected(reason: reason.text))
     let failure = DatabaseError(FirestoreError(error))
     end(id, .rejected(failure), failure, batch)
