@@ -26,6 +26,10 @@ final class ProgramClient {
   /// How many answers the app waits for: of gets, and of waits for its writes.
   private(set) var open = OpenAnswers()
   let transactions = Transactions()
+  /// How many changes of the queue are under way.
+  let changes = OpenAnswers()
+  /// The writes that the app tried to give up.
+  let discarded = Gathered<WriteReceipt.ID>()
   /// What is wrong in what the app was told of its waits.
   let complaints = Gathered<String>()
   /// What the token provider does.
@@ -144,8 +148,8 @@ final class ProgramClient {
 
   /// Gives up a write of the queue, or queues a refused one again; what the queue says then is not predicted.
   func changeQueue(_ draw: UInt64) {
-    open.add(1)
-    Task { [engine, open, discarded] in
+    changes.add(1)
+    Task { [engine, changes, discarded] in
       let writes = try? await engine.pendingWrites(after: nil, limit: .max, rejectedOnly: false)
       if let writes, !writes.isEmpty {
         let write = writes[Int(draw >> 1) % writes.count]
@@ -156,11 +160,9 @@ final class ProgramClient {
           try? await engine.retry(write.id)
         }
       }
-      open.add(-1)
+      changes.add(-1)
     }
   }
-  /// The writes that the app tried to give up.
-  let discarded = Gathered<WriteReceipt.ID>()
 
   /// Ends the engine, and begins another one on the same store; the app listens again.
   func restart() async {
