@@ -3,6 +3,7 @@ import ConiferDocumentSync
 import ConiferEngine
 import ConiferFirestore
 import ConiferWire
+import Dispatch
 import Synchronization
 import TestSupport
 import Testing
