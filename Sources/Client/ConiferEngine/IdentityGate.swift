@@ -12,14 +12,14 @@ package struct IdentityGate<Step: Sendable>: Sendable {
     case concernsQueue(isChange: Bool)
     /// It is a read that must see the writes before it.
     case followsWrites
-
-    fileprivate var needsUser: Bool { if case .needsUser = self { true } else { false } }
+    /// It waits for the ends of the user's writes, also of those before it that wait themselves.
+    case awaitsWrites
 
     /// Whether it may change what later reads see.
     fileprivate var isChange: Bool {
       switch self {
       case .needsUser, .concernsQueue(isChange: true): true
-      case .none, .concernsQueue, .followsWrites: false
+      case .none, .concernsQueue, .followsWrites, .awaitsWrites: false
       }
     }
   }
@@ -52,8 +52,8 @@ package struct IdentityGate<Step: Sendable>: Sendable {
     case known
     /// The token provider is being asked: what depends on its answer waits, in order.
     case asked(Waiting)
-    /// The provider failed and is asked again: writes wait, in order, and all else is done. The app's changes of the
-    /// queue are done too, as they name writes by their ids, which say whose they are.
+    /// The provider failed and is asked again: writes wait, in order, with what awaits their ends, and all else is done.
+    /// The app's changes of the queue are done too, as they name writes by their ids, which say whose they are.
     case unanswered(Waiting)
   }
 
@@ -96,7 +96,7 @@ package struct IdentityGate<Step: Sendable>: Sendable {
       let mustWait =
         switch dependence {
         case .none: false
-        case .needsUser, .concernsQueue: true
+        case .needsUser, .concernsQueue, .awaitsWrites: true
         case .followsWrites: waiting.changes > 0
         }
       guard mustWait else { return false }
@@ -105,7 +105,13 @@ package struct IdentityGate<Step: Sendable>: Sendable {
       waiting.add(step, dependence)
       state = .asked(waiting)
     case .unanswered(var waiting):
-      guard dependence.needsUser else { return false }
+      let mustWait =
+        switch dependence {
+        case .needsUser: true
+        case .awaitsWrites: waiting.changes > 0
+        case .none, .concernsQueue, .followsWrites: false
+        }
+      guard mustWait else { return false }
       state = .known
       waiting.add(step, dependence)
       state = .unanswered(waiting)
@@ -140,10 +146,19 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   /// The token provider is asked.
   package mutating func askingBegan() { state = .asked(waiting) }
 
-  /// The token provider failed: only steps that write go on waiting.
+  /// The token provider failed: only steps that write go on waiting, and what awaits their ends.
   package mutating func askingFailed() {
     var waiting = waiting
-    ready += waiting.remove { !$1.needsUser }
+    var hasWrites = false
+    ready += waiting.remove { _, dependence in
+      switch dependence {
+      case .needsUser:
+        hasWrites = true
+        return false
+      case .awaitsWrites: return !hasWrites
+      case .none, .concernsQueue, .followsWrites: return true
+      }
+    }
     state = .unanswered(waiting)
   }
 
@@ -174,6 +189,11 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   /// A question is answered.
   package mutating func ended(_ number: UInt64) { questions[number] = nil }
+
+  /// Gives up a question; its answer does not matter any longer.
+  package mutating func cancelQuestion(_ number: UInt64) {
+    questions.removeValue(forKey: number)?.cancel()
+  }
 
   /// Gives up all questions; their answers do not matter any longer.
   package mutating func cancelQuestions() {

@@ -1,5 +1,7 @@
 import ConiferDocument
 import ConiferEngine
+import ConiferKeyValue
+import ConiferStorage
 import ConiferWire
 import Foundation
 import Synchronization
@@ -252,10 +254,39 @@ struct ClientTests {
     for n in 1...3 {
       rooms.document("r\(n)").enqueue(.set(["size": n, "tags": ["t\(n)", "all"]]))
     }
-    let found = try await rooms.whereField("tags", arrayContains: "all")
-      .order(by: "size", descending: true).limit(to: 2).getDocuments(source: .cache)
+    let query = rooms.whereField("tags", arrayContains: "all")
+      .order(by: "size", descending: true).limit(to: 2)
+    let found = try await query.getDocuments(source: .cache)
     #expect(found.documents.map(\.documentID) == ["r3", "r2"])
+    let engine = try #require(try world.firestore.engine() as? FirestoreEngine)
+    let plan = try await engine.ask { [query = try query.checked()] loop in
+      Result { () throws(StoreError) in
+        try loop.store.read { (view, lane) throws(StoreError) in
+          try view.query(lane, query, tracked: nil).explanation.plan
+        }
+      }
+    }.get()
+    guard case .indexes = plan else {
+      Issue.record("The index does not serve the query: \(plan)")
+      return
+    }
     try await world.end()
+  }
+
+  @Test("A transaction of a terminated database is not run again")
+  func transactionAfterTheEnd() async throws {
+    let world = try ClientWorld { $0.clock = ImmediateClock() }
+    let eros = world.firestore.document("rooms/eros")
+    try await world.firestore.terminate()
+    let runs = Ends()
+    do {
+      try await world.firestore.runTransaction { transaction in
+        runs.add(nil)
+        transaction.setData(["n": 1], forDocument: eros)
+      }
+      Issue.record("It succeeded.")
+    } catch { #expect((error as? FirestoreError)?.code == .failedPrecondition) }
+    #expect(runs.all.count == 1)
   }
 
   @Test("A transaction without a way to the server fails, after its attempts")

@@ -63,6 +63,60 @@ struct LifetimeTests {
   }
 
   @Test(
+    "A removal that the old database is asked for, and the next database, wait for each other",
+    arguments: EngineStore.durable)
+  func removalBesideTheNext(store: EngineStore) async throws {
+    let scratch = try Scratch()
+    let directory = FirestoreDirectory(nil) { FirestoreEngine($0) }
+    #expect(directory.configure(configuration(store, scratch), app: "[DEFAULT]"))
+    let first = directory.firestore(app: "[DEFAULT]", database: nil)
+    #expect(try await first.document("rooms/old").enqueue(.set(["n": 1])).id != nil)
+    owner.hold()
+    first.terminate(completion: ends.add)
+    // Any part of the app may ask for it.
+    let second = directory.firestore(app: "[DEFAULT]", database: nil)
+    let cleared = clear(first)
+    let receipt = second.document("rooms/new").enqueue(.set(["n": 2]))
+    // It is used by now, and nothing is taken from it.
+    _ = clear(first)
+    for _ in 0..<100 { await Task.yield() }
+    #expect(ends.all == [.failedPrecondition])
+    owner.release()
+    #expect(try await receipt.id != nil)
+    try await cleared.value()
+    let kept = try await second.collection("rooms").getDocuments(source: .cache)
+    #expect(kept.documents.map(\.documentID) == ["new"])
+    try await second.terminate()
+  }
+
+  /// The store is damaged when the app has it removed, or was salvaged by an engine before.
+  @Test("What is kept of a damaged store is removed, too", arguments: [false, true])
+  func clearDamaged(isSalvaged: Bool) async throws {
+    let scratch = try Scratch()
+    var configuration = configuration(.lmdb, scratch)
+    configuration.storage = EngineStore.lmdb.configuration(at: scratch.store)
+    let first = Firestore(configuration)
+    for n in 0..<50 {
+      #expect(try await first.document("rooms/r\(n)").enqueue(.set(["n": n])).id != nil)
+    }
+    try await first.terminate()
+    let file = scratch.store + "/data.mdb"
+    let whole = Scratch.read(file)
+    Scratch.write(Array(whole.dropLast(4096)), file)
+    let second = Firestore(configuration)
+    if isSalvaged {
+      _ = try await second.pendingWrites()
+      try await second.terminate()
+      #expect(!Scratch.names(scratch.store + ".damaged").isEmpty)
+    }
+    try await second.clearPersistence()
+    #expect(Scratch.names(scratch.store + ".damaged").isEmpty)
+    let third = Firestore(configuration)
+    #expect(try await third.pendingWrites().isEmpty)
+    try await third.terminate()
+  }
+
+  @Test(
     "A second database on the directory of an open one is told so, with the remedy, and harms nothing",
     arguments: EngineStore.durable)
   func twice(store: EngineStore) async throws {

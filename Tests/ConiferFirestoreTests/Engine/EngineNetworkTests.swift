@@ -3,6 +3,8 @@ import ConiferDocumentSync
 import ConiferEngine
 import ConiferFirestore
 import ConiferWire
+import Dispatch
+import Synchronization
 import TestSupport
 import Testing
 
@@ -131,6 +133,30 @@ import Testing
     try world.set("rooms/a", 2)
     await world.settle()
     #expect(world.told.take() == ["1: a2 pending", "2: a2 pending"])
+    await world.end()
+  }
+
+  @Test func `tells those who begin to wait for one moment of no round before`() async throws {
+    let calls = Gathered<@Sendable () -> Void>()
+    let isHeld = Mutex(false)
+    let world = try EngineWorld {
+      $0.callbackQueue = CallbackQueue(queue: .global()) { call in
+        if isHeld.withLock({ $0 }) { calls.add(call) } else { call() }
+      }
+    }
+    world.engine.listenInSync(8) { [told = world.told] in told.add("8") }
+    await world.listen(1, try world.query("rooms"))
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    await world.settle()
+    _ = world.told.take()
+    isHeld.withLock { $0 = true }
+    try world.set("rooms/a", 2)
+    world.engine.listenInSync(9) { [told = world.told] in told.add("9") }
+    for _ in 0..<4 { _ = await world.engine.target(of: 1) }
+    isHeld.withLock { $0 = false }
+    for call in calls.take() { call() }
+    #expect(world.told.take() == ["1: a2 pending", "8", "9"])
+    await world.settle()
     await world.end()
   }
 

@@ -158,12 +158,12 @@ final class EngineServer: DocumentService {
   }
 
   /// Refuses the oldest write that was sent, which ends the stream.
-  func refuse(_ code: StatusCode) {
+  func refuse(_ code: StatusCode, _ words: String = "No.") {
     let write = state.withLock { state in
       defer { state.write = nil }
       return state.write
     }
-    write?(.closed(StatusError(code, "No.")))
+    write?(.closed(StatusError(code, words)))
   }
 
   func breakWatch(_ code: StatusCode = .unavailable) {

@@ -84,6 +84,91 @@ import Testing
     await world.end()
   }
 
+  /// Once with a commit that is made and reported as failed, and once with reads that fail behind it.
+  @Test(arguments: EngineStore.allCases)
+  func `goes on after a refusal whose commit was made and reported as failed`(
+    store: EngineStore
+  ) async throws {
+    for endsReads in [false, true] {
+      let disk = DiskFaults()
+      let world = try EngineWorld(store) { $0.storage = $0.storage?.failing(disk) }
+      await world.listen(1, try world.query("rooms"))
+      try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+      let receipt = try world.set("rooms/b", 2)
+      await world.settle()
+      #expect(world.told.take().last == "1: a1 b2 pending")
+      let id = try #require(try await receipt.id)
+      disk.fail(DiskFaults.Chances(commits: 100, made: 100, endsReads: endsReads))
+      world.server.refuse(.permissionDenied)
+      await world.settle()
+      disk.heal()
+      await retry(world)
+      world.clock.advance(by: 60_000)
+      await world.settle()
+      let told = world.told.take()
+      #expect(told.count { $0 == "rooms/b: permissionDenied" } == 1, "\(told)")
+      #expect(told.last { $0.hasPrefix("1:") }?.hasPrefix("1: a1") == true, "\(told)")
+      #expect(await world.engine.inspect().retry == nil)
+      // The network is used again, and nothing that was refused is sent once more.
+      try world.server.tell(2, [("rooms/a", 3)], at: 2000)
+      try world.set("rooms/c", 4)
+      await world.settle()
+      #expect(world.told.take().last == "1: a3 c4 pending")
+      #expect(world.server.sent.map { $0.map(\.path.id) } == [["c"]])
+      let writes = try await world.engine.pendingWrites(after: nil, limit: 9, rejectedOnly: true)
+      #expect(writes.map(\.attempts) == [1])
+      try await world.engine.discard(id)
+      await world.end()
+    }
+  }
+
+  @Test(arguments: EngineStore.allCases)
+  func `neither retries nor discards a refused write whose refusal it could not store`(
+    store: EngineStore
+  ) async throws {
+    let disk = DiskFaults()
+    let world = try EngineWorld(store) { $0.storage = $0.storage?.failing(disk) }
+    let id = try #require(try await world.set("rooms/a", 1).id)
+    await world.settle()
+    disk.fail(DiskFaults.Chances(commits: 100, made: 100))
+    world.server.refuse(.permissionDenied)
+    await world.settle()
+    disk.heal()
+    // The store has the refusal, and nobody knows that yet.
+    for change in [FirestoreEngine.retry, FirestoreEngine.discard] {
+      let error = await #expect(throws: FirestoreError.self) { try await change(world.engine)(id) }
+      #expect(error?.code == .failedPrecondition)
+    }
+    await retry(world)
+    #expect(world.told.take() == ["rooms/a: permissionDenied"])
+    try await world.engine.retry(id)
+    world.clock.advance(by: 60_000)
+    await world.settle()
+    #expect(world.server.sent.count == 1)
+    await world.end()
+  }
+
+  /// What the server makes of a document may be unknown here, or be refused by the store for good.
+  @Test(arguments: EngineStore.allCases, [true, false])
+  func `ends a write though the store cannot take what the server made of its document`(
+    store: EngineStore, isLater: Bool
+  ) async throws {
+    let world = try world(store)
+    for name in ["a", "b"] { try world.set("rooms/\(name)", 1) }
+    await world.settle()
+    let path = try DocumentPath("rooms/a")
+    if isLater { faults.setLater(path) } else { faults.refuse(path, .tooLarge) }
+    for time: Int64 in 1...2 {
+      try world.server.accept(at: time * 1000)
+      await world.settle()
+    }
+    #expect(world.told.take() == ["rooms/a: done", "rooms/b: done"])
+    #expect(await world.engine.inspect().retry == nil)
+    let waiting = try await world.engine.pendingWrites(after: nil, limit: 9, rejectedOnly: false)
+    #expect(waiting.isEmpty)
+    await world.end()
+  }
+
   @Test func `sends nothing while the token of its stream may not survive a loss of power`()
     async throws
   {

@@ -58,7 +58,7 @@ final class EngineSignIn: TokenProvider {
     var answer = Answer.user(nil)
     var forced = 0
     var count = 0
-    var hanging: [CheckedContinuation<Void, Never>] = []
+    var hanging: [CheckedContinuation<Answer, Never>] = []
   }
 
   private let state = Mutex(State())
@@ -67,28 +67,35 @@ final class EngineSignIn: TokenProvider {
   var forcedCount: Int { state.withLock { $0.forced } }
   /// How often a token was asked for.
   var count: Int { state.withLock { $0.count } }
-  /// Whether no answer comes.
-  var isHanging: Bool { state.withLock { $0.answer == .never } }
+  /// Whether no answer comes, or one has not come yet.
+  var isHanging: Bool { state.withLock { $0.answer == .never || !$0.hanging.isEmpty } }
 
   func set(_ answer: Answer) { state.withLock { $0.answer = answer } }
 
-  deinit { for question in state.withLock({ $0.hanging }) { question.resume() } }
+  deinit { answerLate(.failure) }
+
+  /// Answers the questions that no answer came to.
+  func answerLate(_ answer: Answer) {
+    let hanging = state.withLock { state in
+      defer { state.hanging = [] }
+      return state.hanging
+    }
+    for question in hanging { question.resume(returning: answer) }
+  }
 
   func token(forcingRefresh: Bool) async throws -> AuthToken? {
-    let answer = state.withLock { state in
+    var answer = state.withLock { state in
       state.count += 1
       if forcingRefresh { state.forced += 1 }
       return state.answer
     }
-    switch answer {
-    case .user(let name): return name.map { AuthToken("token of \($0)", identity: $0) }
-    case .failure: throw StatusError(.unavailable, "Not now.")
-    case .never:
-      await withCheckedContinuation { question in
+    if answer == .never {
+      answer = await withCheckedContinuation { question in
         state.withLock { $0.hanging.append(question) }
       }
-      throw CancellationError()
     }
+    guard case .user(let name) = answer else { throw StatusError(.unavailable, "Not now.") }
+    return name.map { AuthToken("token of \($0)", identity: $0) }
   }
 }
 

@@ -54,6 +54,9 @@ struct OfflineGuideTests {
     OfflineGuide.cacheSize()
     #expect(db.configuration.cacheSizeBytes == nil)
     OfflineGuide.indexes()
+    let engine = try #require(try db.engine() as? FirestoreEngine)
+    let indexes = try await engine.indexes()
+    #expect(indexes.count == 1 && "\(indexes)".contains("cities"))
 
     // Listeners say where data comes from, when they are asked to.
     let printed = Gathered<String>()

@@ -10,19 +10,21 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// A random program of two clients and a server: writes, listens, gets, networks that fail, disks that fail, changes of
-/// user, evictions, restarts of clients and of the server. At the end everything comes to rest and is compared.
+/// A random program of two clients and a server: writes, listens, gets, changes of the queue, networks, disks and token
+/// providers that fail, changes of user, a time of day that jumps, evictions, restarts of clients and of the server. At the
+/// end everything comes to rest and is compared.
 struct ClientProgram {
   static let database = DatabaseID(project: "programs")
 
   private let store: EngineStore
-  private let seed: UInt64
+  let seed: UInt64
   private var random: Seeded
   private var server: DocumentServer
   private let serverFaults: DiskFaults
   private let scratches: [Scratch]
   private let pump: DocumentPump
-  private var clients: [ProgramClient] = []
+  private let clock: PumpClock
+  private(set) var clients: [ProgramClient] = []
   /// Whether each client has one listener at most, and asks for nothing else: then it shows moments of the server.
   private let isStrict: Bool
   /// The documents of the server after each step that changed them.
@@ -41,7 +43,7 @@ struct ClientProgram {
     let history = random.pick([5, 50, 10_000])
     server = try Self.makeServer(
       store, scratches[2], history: history, serverFaults, pump)
-    let clock = PumpClock(pump)
+    clock = PumpClock(pump)
     for (number, name) in ["a", "b"].enumerated() {
       let seed = seed &* 10 &+ UInt64(number)
       let way = ProgramLink(to: Self.database, of: server, .pump(pump), seed: seed)
@@ -123,16 +125,16 @@ struct ClientProgram {
   }
 
   private func settle() async {
-    for client in clients { await client.engine.settle() }
+    for client in clients { await client.settle() }
     await server.settle()
-    for client in clients { await client.engine.settle() }
+    for client in clients { await client.settle() }
   }
 
   // MARK: Steps
 
   private mutating func step() async throws {
     let client = random.pick(clients)
-    switch random.below(44) {
+    switch random.below(54) {
     case 0..<14: try write(client)
     case 14..<18: try listen(client)
     case 18:
@@ -146,28 +148,31 @@ struct ClientProgram {
     case 29..<31: if store != .memory { await client.restart() }
     case 31: client.become(client.user == "ann" ? "bob" : "ann")
     case 32: try? await client.engine.collectGarbage(downTo: 0)
-    case 33: client.faults.fail(chances())
+    case 33: client.faults.fail(faults())
     case 34: client.faults.heal()
     case 35: server.expireTokens()
     case 36: client.transact()
     case 37: try await restartServer()
-    case 38:
-      var chances = chances()
-      chances.made = random.pick([0, 50])
-      serverFaults.fail(chances)
+    case 38: serverFaults.fail(faults())
     case 39: serverFaults.heal()
+    case 40: client.provide(random.pick([.failure, .never]))
+    case 41, 42: client.healProvider(answersLate: random.chance(50))
+    case 43: clock.jump(by: random.pick([-86_400_000, -60_000, 60_000, 86_400_000]))
+    case 44..<46: client.changeQueue(random.next())
+    case 46..<48: client.waitForWrites()
+    case 48: if !isStrict { client.engine.keepSynced(random.chance(50), try query()) }
     default: if !isStrict { try get(client) }
     }
   }
 
-  /// How often uses of a disk that fails do.
-  private mutating func chances() -> DiskFaults.Chances {
+  /// How often uses of a disk that fails do, and how many of the commits are made all the same.
+  private mutating func faults() -> DiskFaults.Chances {
     let share = random.pick([10, 50, 100])
-    switch random.below(3) {
-    case 0: return DiskFaults.Chances(commits: share)
-    case 1: return DiskFaults.Chances(reads: share)
-    default: return DiskFaults.Chances(commits: share, reads: share)
-    }
+    var chances = DiskFaults.Chances(
+      commits: random.chance(67) ? share : 0, made: random.pick([0, 50, 100]))
+    if chances.commits == 0 || random.chance(33) { chances.reads = share }
+    chances.endsReads = random.chance(10)
+    return chances
   }
 
   /// The server ends, and another one begins on its store. It may remember fewer changes: listens that go on from before
@@ -186,20 +191,24 @@ struct ClientProgram {
 
   private mutating func listen(_ client: ProgramClient) throws {
     guard client.listeners.count < (isStrict ? 1 : 5) else { return }
+    client.listen(try query())
+  }
+
+  private mutating func query() throws -> DocumentQuery {
     let n = try ConiferDocument.FieldPath(["n"])
     let rooms = DocumentQuery(.collection(try CollectionPath("rooms")), in: Self.database)
-    let query =
-      switch random.below(8) {
-      case 0: rooms
-      case 1: try rooms.filtered(.field(n, .lessThan, .integer(Int64(random.below(10)))))
-      case 2: try rooms.ordered(by: n).limited(to: 1 + random.below(3))
-      case 3: try rooms.ordered(by: n, .descending).limited(toLast: 2)
-      case 4: DocumentQuery(.document(try DocumentPath("rooms/r1")), in: Self.database)
-      case 5: DocumentQuery(.group("rooms"), in: Self.database)
-      case 6: DocumentQuery(.collection(try CollectionPath("log")), in: Self.database)
-      default: DocumentQuery(.collection(try CollectionPath("counters")), in: Self.database)
-      }
-    client.listen(query)
+    return
+      switch random.below(8)
+    {
+    case 0: rooms
+    case 1: try rooms.filtered(.field(n, .lessThan, .integer(Int64(random.below(10)))))
+    case 2: try rooms.ordered(by: n).limited(to: 1 + random.below(3))
+    case 3: try rooms.ordered(by: n, .descending).limited(toLast: 2)
+    case 4: DocumentQuery(.document(try DocumentPath("rooms/r1")), in: Self.database)
+    case 5: DocumentQuery(.group("rooms"), in: Self.database)
+    case 6: DocumentQuery(.collection(try CollectionPath("log")), in: Self.database)
+    default: DocumentQuery(.collection(try CollectionPath("counters")), in: Self.database)
+    }
   }
 
   private mutating func write(_ client: ProgramClient) throws {
@@ -262,12 +271,11 @@ struct ClientProgram {
     let path = try DocumentPath("rooms/r\(random.below(5))")
     let rooms = DocumentQuery(.collection(try CollectionPath("rooms")), in: Self.database)
     let source = random.pick([GetSource.default, .server, .cache])
-    switch random.below(4) {
+    switch random.below(3) {
     case 0: client.ask { engine, told in engine.get(path, source) { _ in told() } }
     case 1: client.ask { engine, told in engine.get(rooms, source) { _ in told() } }
-    case 2:
+    default:
       client.ask { engine, told in engine.aggregate(rooms, [.count], source) { _ in told() } }
-    default: client.ask { engine, told in engine.waitForPendingWrites { _ in told() } }
     }
   }
 
@@ -291,7 +299,7 @@ struct ClientProgram {
   }
 
   /// All documents of the server.
-  private func everything() async throws -> [Document] {
+  func everything() async throws -> [Document] {
     try await serverFaults.pausing { try await documents() }
   }
 
@@ -316,6 +324,7 @@ struct ClientProgram {
       client.link.release()
       client.link.isReachable = true
       client.setNetwork(true)
+      client.healProvider(answersLate: true)
     }
     // The other user's writes are sent, too.
     for turn in 0..<3 {
@@ -324,8 +333,19 @@ struct ClientProgram {
       }
       await settle()
       for _ in 0..<5_000 { if try await !deliver() { break } }
+      if turn == 0 { try await endChanges() }
       for client in clients { try await checkQueue(client) }
     }
+  }
+
+  /// Waits for the changes of the queue that are under way, and delivers what follows.
+  private mutating func endChanges() async throws {
+    let clients = clients
+    try await eventually("seed \(seed): a change of the queue does not end") {
+      await settle()
+      return clients.allSatisfy { $0.changes.count == 0 }
+    }
+    for _ in 0..<5_000 { if try await !deliver() { break } }
   }
 
   /// What waits for an answer now would wait forever.
@@ -335,107 +355,9 @@ struct ClientProgram {
       !writes.contains { $0.state.isWaiting },
       "seed \(seed): \(client.name) has writes of \(client.user) that wait")
   }
-
-  private func compare() async throws {
-    let all = try await everything()
-    var made = 0
-    for client in clients {
-      made += try await compare(client, all)
-    }
-    guard case .integer(let count) = value(all, "counters/c", "n") ?? 0 else {
-      Issue.record("seed \(seed): the counter is no number")
-      return
-    }
-    // The client keeps the token of its stream, so that the server knows what comes again.
-    #expect(count == made, "seed \(seed): increments are lost, or were made twice")
-    let transactions = clients.map(\.transactions.now)
-    let wanted = transactions.reduce(0) { $0 + $1.made }
-    let unknown = transactions.reduce(0) { $0 + $1.unknown }
-    guard case .integer(let times) = value(all, "counters/t", "n") ?? 0 else {
-      Issue.record("seed \(seed): the counter of transactions is no number")
-      return
-    }
-    #expect(times >= wanted, "seed \(seed): transactions are lost")
-    #expect(times <= wanted + unknown, "seed \(seed): transactions did not see each other")
-    #expect(transactions.allSatisfy { $0.open == 0 }, "seed \(seed): a transaction does not end")
-  }
-
-  private func value(_ all: [Document], _ path: String, _ field: String) -> DocumentValue? {
-    all.first { "\($0.path)" == path }?.fields?[field]
-  }
-
-  /// - Returns: how often the client added to the counter.
-  private func compare(_ client: ProgramClient, _ all: [Document]) async throws -> Int {
-    #expect(client.open.count == 0, "seed \(seed): \(client.name) waits for an answer")
-    for heard in client.listeners { compare(heard, client, all) }
-    var counted = 0
-    for write in client.writes {
-      let isMade = try await compare(write, client, all)
-      if isMade, case .counting = write.kind { counted += 1 }
-    }
-    return counted
-  }
-
-  private func compare(_ heard: HeardListener, _ client: ProgramClient, _ all: [Document]) {
-    let state = heard.now
-    let what = "seed \(seed): \(client.name) listens to \(heard.query.canonical)"
-    #expect(state.complaints.isEmpty, "\(what): \(state.complaints.prefix(3))")
-    // A store that failed ends a listen; the app would listen again.
-    if let error = state.error {
-      #expect(error.code == .unavailable, "\(what): \(error)")
-      return
-    }
-    let found = state.last.map { Array($0.documents) } ?? []
-    let wanted = heard.query.evaluate(all)
-    let isRight = found.map(\.content) == wanted.map(\.content)
-    #expect(isRight, "\(what): \(found.map(\.path)), not \(wanted.map(\.path))")
-    #expect(state.last?.isFromCache == false, "\(what) from the cache")
-    #expect(state.last?.hasPendingWrites == false, "\(what) with waiting writes")
-  }
-
-  /// - Returns: whether the write was made.
-  private func compare(
-    _ write: ProgramWrite, _ client: ProgramClient, _ all: [Document]
-  ) async throws -> Bool {
-    let what = "seed \(seed): \(write.name) of \(write.user)"
-    guard let receipt = write.receipt.withLock({ $0 }) else { return false }
-    #expect(write.told.count <= 1, "\(what) was told its end \(write.told.count) times")
-    let isThere = value(all, "log/\(write.name)", "by") != nil
-    let id: WriteReceipt.ID?
-    do { id = try await receipt.id } catch {
-      // It was never queued.
-      #expect(!isThere, "\(what) was made although it failed")
-      #expect(write.told.count == 1, "\(what) failed, and nobody was told")
-      return false
-    }
-    guard let id else { return false }
-    let outcome = try await client.engine.outcome(of: id)
-    switch (write.kind, outcome) {
-    case (.refused(let code), .rejected):
-      #expect(!isThere, "\(what) was made although it was refused")
-      #expect(write.told.allSatisfy { $0 == code }, "\(what): \(write.told)")
-    case (.counting, .acknowledged), (.shared, .acknowledged), (.joining, .acknowledged):
-      #expect(isThere, "\(what) is lost")
-      #expect(write.told.allSatisfy { $0 == nil }, "\(what): \(write.told)")
-      if case .joining = write.kind {
-        guard case .array(let names) = value(all, "sets/s", "of") else {
-          Issue.record("\(what): the set is lost")
-          return true
-        }
-        #expect(names.filter { $0 == .string(write.name) }.count == 1, "\(what) is not in the set")
-      }
-    default: Issue.record("\(what) ended as \(outcome)")
-    }
-    return outcome == .acknowledged
-  }
 }
 
 extension WriteState {
   /// Whether it has no final answer.
   fileprivate var isWaiting: Bool { if case .rejected = self { false } else { true } }
-}
-
-extension Document {
-  /// What is compared: not when it was read, nor as of when.
-  fileprivate var content: Document { Document(path, state) }
 }

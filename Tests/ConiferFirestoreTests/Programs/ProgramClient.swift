@@ -26,6 +26,16 @@ final class ProgramClient {
   /// How many answers the app waits for: of gets, and of waits for its writes.
   private(set) var open = OpenAnswers()
   let transactions = Transactions()
+  /// How many changes of the queue are under way.
+  let changes = OpenAnswers()
+  /// The writes that the app tried to give up.
+  let discarded = Gathered<WriteReceipt.ID>()
+  /// What is wrong in what the app was told of its waits.
+  let complaints = Gathered<String>()
+  /// What the token provider does.
+  private var provider = EngineSignIn.Answer.user(nil)
+  /// How often the engine began, or the app said that somebody signed in.
+  private let era = Mutex(0)
 
   /// - Parameters:
   ///   - storage: what keeps its data; in an empty place, or of an earlier client.
@@ -54,6 +64,13 @@ final class ProgramClient {
     engine = FirestoreEngine(configuration)
   }
 
+  /// Lets the engine do what it can do now.
+  func settle() async {
+    guard signIn.isHanging else { return await engine.settle() }
+    // It would wait for the answer.
+    for _ in 0..<4 { _ = await engine.target(of: 0) }
+  }
+
   /// The link to the server of now.
   var link: DocumentLink { way.now }
 
@@ -74,6 +91,7 @@ final class ProgramClient {
   }
 
   func write(_ write: ProgramWrite, _ mutations: [Mutation]) {
+    write.era = era.withLock { $0 }
     writes.append(write)
     let receipt = engine.write(mutations) { write.ended($0) }
     write.receipt.withLock { $0 = receipt }
@@ -95,8 +113,55 @@ final class ProgramClient {
 
   func become(_ user: String) {
     self.user = user
-    signIn.set(.user(user))
+    era.withLock { $0 += 1 }
+    if case .user = provider { signIn.set(.user(user)) }
     engine.tokenDidChange()
+  }
+
+  /// Has the token provider answer so from now on.
+  func provide(_ answer: EngineSignIn.Answer) {
+    provider = answer
+    signIn.set(answer)
+  }
+
+  /// Has the token provider say again who is signed in; what it was asked before is answered late, or never.
+  func healProvider(answersLate: Bool) {
+    provide(.user(user))
+    if answersLate { signIn.answerLate(.user(user)) }
+  }
+
+  /// Waits for the writes that wait: none may be told its end behind it.
+  func waitForWrites() {
+    let began = era.withLock { $0 }
+    // Those of before a change of user may be another one's.
+    let waiting = writes.filter { $0.era == began && $0.told.isEmpty }
+    open.add(1)
+    engine.waitForPendingWrites { [name, open, complaints, era] error in
+      open.add(-1)
+      // It ends with an error when another user is signed in, or the queue cannot be read.
+      guard error == nil, era.withLock({ $0 == began }) else { return }
+      for write in waiting where write.told.isEmpty {
+        complaints.add("\(name) waited, and \(write.name) has not ended")
+      }
+    }
+  }
+
+  /// Gives up a write of the queue, or queues a refused one again; what the queue says then is not predicted.
+  func changeQueue(_ draw: UInt64) {
+    changes.add(1)
+    Task { [engine, changes, discarded] in
+      let writes = try? await engine.pendingWrites(after: nil, limit: .max, rejectedOnly: false)
+      if let writes, !writes.isEmpty {
+        let write = writes[Int(draw >> 1) % writes.count]
+        if draw % 2 == 0 {
+          discarded.add(write.id)
+          try? await engine.discard(write.id)
+        } else {
+          try? await engine.retry(write.id)
+        }
+      }
+      changes.add(-1)
+    }
   }
 
   /// Ends the engine, and begins another one on the same store; the app listens again.
@@ -105,6 +170,7 @@ final class ProgramClient {
     faults.heal()
     await end()
     open = OpenAnswers()
+    era.withLock { $0 += 1 }
     engine = FirestoreEngine(configuration)
     if !isNetworkWanted { engine.setNetwork(false) { _ in } }
     let queries = listeners.map(\.query)

@@ -22,6 +22,12 @@ final class ProgramWrite: Sendable {
   let kind: Kind
   let user: String
   let receipt: Mutex<WriteReceipt?> = Mutex(nil)
+  private let madeIn = Mutex(0)
+  /// How often the user may have changed before it was made.
+  var era: Int {
+    get { madeIn.withLock { $0 } }
+    set { madeIn.withLock { $0 = newValue } }
+  }
   private let ends = Mutex<[FirestoreErrorCode.Code?]>([])
 
   init(_ name: String, _ kind: Kind, by user: String) {

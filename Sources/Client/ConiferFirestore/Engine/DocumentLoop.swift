@@ -132,7 +132,7 @@ final class DocumentLoop: StepHandler {
     queueWrites()
     endStep()
     listening.targets.storeCompleteness()
-    guard user.questionCount == 0, !sending.isKeeping else { return }
+    guard !user.isAsking, !sending.isKeeping else { return }
     for told in settling.take() { outbox.addCall { [steps = settling.steps] in told(steps) } }
     outbox.callApp()
   }
@@ -149,11 +149,11 @@ final class DocumentLoop: StepHandler {
   /// Goes offline when the storage failed, forgets what nothing needs, and tells the app.
   private func endStep() {
     mend()
-    if let refused = recovery.takeFaults() {
+    if let faults = recovery.takeFaults() {
       // A trial commit shows that the storage works again.
-      recovery.failed(trial, isEvent: !refused.isEmpty)
+      recovery.failed(faults, before: trial)
       network.update()
-      for event in refused { listening.notStored(event) }
+      for event in faults.refused { listening.notStored(event) }
     }
     network.update()
     listening.collect()

@@ -14,6 +14,8 @@ enum DocumentStep: Sendable {
     case queue(isChange: Bool)
     /// It is a read that must see the writes before it.
     case writesBefore
+    /// It waits for the ends of the writes before it.
+    case endsOfWrites
   }
 
   /// Open the storage.
@@ -46,6 +48,7 @@ extension DocumentStep {
     case .write: .needsUser
     case .run(.queue(let isChange), _): .concernsQueue(isChange: isChange)
     case .run(.writesBefore, _): .followsWrites
+    case .run(.endsOfWrites, _): .awaitsWrites
     default: .none
     }
   }

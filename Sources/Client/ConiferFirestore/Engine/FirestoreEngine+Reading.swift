@@ -53,7 +53,7 @@ extension FirestoreEngine {
   package func listenInSync(_ id: ListenerID, _ told: @escaping @Sendable () -> Void) {
     run { [registry] loop in
       registry.addInSync(id, told)
-      loop.outbox.addCall { registry.tellInSync(id) }
+      loop.outbox.addCall { registry.beginInSync(id) }
     }
   }
 }

@@ -25,7 +25,7 @@ extension FirestoreEngine {
   /// Calls once all writes of now were accepted or refused.
   package func waitForPendingWrites(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
     let told = untilEnd(told)
-    run(.queue(isChange: false)) { $0.wait(told) }
+    run(.endsOfWrites) { $0.wait(told) }
   }
 }
 

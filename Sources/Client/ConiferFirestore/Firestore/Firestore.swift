@@ -21,13 +21,14 @@ public final class Firestore: Sendable {
   private struct State {
     var configuration: FirestoreConfiguration
     var phase = Phase.unused
-    /// What the next one to open the storage waits for; nil when nothing was opened.
+    /// Its last use of the storage; nil when there was none.
     var lastUse: StorageUse?
     /// What tells those who wait that the database was terminated.
     var waiting: [ListenerID: @Sendable () -> Void] = [:]
   }
 
   private let state: Mutex<State>
+  private let uses: StorageUses
   private let makeEngine: @Sendable (FirestoreConfiguration) -> any DocumentEngine
   /// What is used where the configuration names nothing; nil for nothing.
   private let defaults: FirestoreDefaults?
@@ -49,18 +50,19 @@ public final class Firestore: Sendable {
   /// - Parameters:
   ///   - configuration: what it is made with.
   ///   - defaults: what is used where the configuration names nothing.
-  ///   - lastUse: what the storage is opened after.
+  ///   - uses: those of the storage, by databases before and after this one, too.
   ///   - makeEngine: makes the engine.
   init(
     _ configuration: FirestoreConfiguration, defaults: FirestoreDefaults? = nil,
-    after lastUse: StorageUse? = nil,
+    uses: StorageUses = StorageUses(),
     makeEngine: @escaping @Sendable (FirestoreConfiguration) -> any DocumentEngine
   ) {
     var configuration = configuration
     configuration.logger = VerboseLogHandler.logger(configuration.logger) {
       Self.isVerbose.load(ordering: .relaxed)
     }
-    state = Mutex(State(configuration: configuration, lastUse: lastUse))
+    state = Mutex(State(configuration: configuration))
+    self.uses = uses
     database = DatabaseID(
       project: configuration.projectID, database: configuration.databaseID)
     self.defaults = defaults
@@ -122,7 +124,7 @@ extension Firestore {
         if let fault = state.configuration.fault { return (.failure(fault), false) }
         defaults?.complete(&state.configuration)
         var configuration = state.configuration
-        if let use = state.lastUse {
+        if let use = uses.beginEngine() {
           configuration.storage = configuration.storage?.opened(after: use)
         }
         let engine = makeEngine(configuration)
@@ -180,7 +182,7 @@ extension Firestore {
       guard case .running(let engine) = state.phase else {
         return (nil as (any DocumentEngine)?, state.lastUse, waiting)
       }
-      let use = StorageUse()
+      let use = uses.endEngine()
       state.lastUse = use
       return (engine, use, waiting)
     }
@@ -208,13 +210,12 @@ extension Firestore {
   /// Begins a use of the storage without an engine, which follows the one before; one that comes later, an
   /// engine too, follows it.
   ///
-  /// - Throws: `failedPrecondition` while an engine is at work.
+  /// - Throws: `failedPrecondition` while an engine is at work, that of a database which took the place of this one, too.
   func beginClearing() throws(FirestoreError) -> (before: StorageUse?, use: StorageUse) {
-    let begun = state.withLock { state -> (before: StorageUse?, use: StorageUse)? in
-      if case .running = state.phase { return nil }
-      let use = StorageUse()
-      defer { state.lastUse = use }
-      return (state.lastUse, use)
+    let begun = state.withLock { state in
+      let begun = uses.beginRemoval()
+      if let begun { state.lastUse = begun.use }
+      return begun
     }
     if let begun { return begun }
     throw FirestoreError(
@@ -222,9 +223,6 @@ extension Firestore {
       "What is kept cannot be removed while the database is used. Call terminate first, or this "
         + "before anything else.")
   }
-
-  /// What a database that takes the place of this one opens the storage after; nil for nothing.
-  var lastUse: StorageUse? { state.withLock { $0.lastUse } }
 
   /// Whether it was terminated.
   var isTerminated: Bool {

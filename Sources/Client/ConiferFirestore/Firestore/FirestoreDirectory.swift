@@ -11,6 +11,8 @@ final class FirestoreDirectory: Sendable {
   private struct State {
     var configurations: [String: FirestoreConfiguration] = [:]
     var databases: [Key: Firestore] = [:]
+    /// Of the storage that the databases of one key have one after the other.
+    var uses: [Key: StorageUses] = [:]
   }
 
   /// The name of the app that is meant where none is named.
@@ -72,9 +74,10 @@ final class FirestoreDirectory: Sendable {
         configuration.storage = nil
         configuration.transport = nil
       }
+      let uses = state.uses[key] ?? StorageUses()
       let firestore = Firestore(
-        configuration, defaults: defaults, after: old?.lastUse, makeEngine: makeEngine)
-      state.databases[key] = firestore
+        configuration, defaults: defaults, uses: uses, makeEngine: makeEngine)
+      (state.databases[key], state.uses[key]) = (firestore, uses)
       return (firestore, fault)
     }
     if let fault { firestore.report(fault) }

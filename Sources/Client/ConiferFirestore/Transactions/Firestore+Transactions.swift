@@ -47,7 +47,9 @@ extension Firestore {
       switch try await attempt(Transaction(self), body) {
       case .success(let value): return value
       case .failure(let error):
-        guard error.letsTransactionTryAgain, attempts < maxAttempts else { throw error }
+        guard error.letsTransactionTryAgain, !isTerminated, attempts < maxAttempts else {
+          throw error
+        }
         if error.code == .resourceExhausted { backoff.jumpToLongest() }
       }
     }

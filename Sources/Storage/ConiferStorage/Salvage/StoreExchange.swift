@@ -27,6 +27,28 @@ struct StoreExchange {
   /// The directory in which a store is salvaged.
   static func salvageDirectory(_ location: String) -> String { location + ".salvage" }
 
+  private static func firstAside(_ location: String) -> String { location + ".damaged" }
+
+  /// The directories with the files of a place's damaged stores.
+  ///
+  /// - Throws: `denied`, `io`.
+  static func setAside(_ location: String) throws(StoreError) -> [String] {
+    let base = firstAside(location)
+    let parent = Platform.parent(of: location)
+    var found: [String] = []
+    for name in try Directory.names(in: parent) {
+      let path = parent + "/" + name
+      guard path.utf8.starts(with: base.utf8) else { continue }
+      let rest = Array(path.utf8.dropFirst(base.utf8.count))
+      let isNumbered = rest.first == UInt8(ascii: "-") && rest.count > 1
+      let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+      if rest.isEmpty || isNumbered && rest.dropFirst().allSatisfy(digits.contains) {
+        found.append(path)
+      }
+    }
+    return found
+  }
+
   /// The number of the name for the old files: one more than stores were set aside before.
   let number: Int
 
@@ -36,7 +58,7 @@ struct StoreExchange {
   init(_ location: String) throws(StoreError) {
     self.location = location
     reached = nil
-    let base = location + ".damaged"
+    let base = Self.firstAside(location)
     var (name, number) = (base, 1)
     while !Directory.isMissing(name) {
       number += 1

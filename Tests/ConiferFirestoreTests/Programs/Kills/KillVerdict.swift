@@ -18,6 +18,8 @@ struct KillVerdict {
     var durable: [(write: KilledWrite, id: WriteReceipt.ID)] = []
     /// The writes that had ended: with a refusal or not.
     var ended: [String: Bool] = [:]
+    /// The writes that were not queued.
+    var failed: Set<String> = []
 
     init(_ lines: [Substring]) throws {
       for line in lines {
@@ -27,6 +29,7 @@ struct KillVerdict {
         case "durable":
           let number = try #require(words.count == 4 ? UInt64(words[3]) : nil, "\(line)")
           durable.append((write, WriteReceipt.ID(identity: words[2], number: number)))
+        case "failed": failed.insert(write.name)
         default:
           let isRefused = words[2] != "made"
           #expect(!isRefused || words[2] == "permission-denied", "\(line)")
@@ -160,6 +163,7 @@ struct KillVerdict {
       .compactMap { KilledWrite(name: $0.path.id) }
     let names = Set(made.map(\.name))
     #expect(!made.contains { $0.kind == .refused }, "\(place): refused writes were made")
+    #expect(names.isDisjoint(with: report.failed), "\(place): writes were made that had failed")
     for (write, _) in report.durable where write.kind != .refused {
       #expect(names.contains(write.name), "\(place): \(write.name) is lost")
     }

@@ -50,12 +50,20 @@ struct KilledProgram {
     if victim == 3 { Death.comes(after: .microseconds(random.below(200_000))) }
     for number in 1...80 {
       let client = random.pick(clients)
-      switch random.below(24) {
+      switch random.below(30) {
       case 0: client.become(client.user == "ann" ? "bob" : "ann")
       case 1: client.link.cut(arrives: random.chance(50))
       case 2: client.link.loseAnswers(next: 1)
       case 3: client.setNetwork(!client.isNetworkWanted)
       case 4: client.listen(try KilledWrite.query(random.pick(KilledWrite.collections)))
+      case 5:
+        client.faults.fail(
+          DiskFaults.Chances(
+            commits: random.pick([0, 20, 100]), reads: random.pick([0, 20]),
+            made: random.pick([0, 50, 100])))
+      case 6, 7: client.faults.heal()
+      case 8: client.provide(random.pick([.failure, .never]))
+      case 9, 10: client.healProvider(answersLate: random.chance(50))
       default:
         write(
           KilledWrite("\(client.name)-\(life)-\(number)", random.pick(KilledWrite.Kind.all)), client
@@ -71,7 +79,8 @@ struct KilledProgram {
     let mutations: [ConiferDocument.Mutation]
     do { mutations = try write.mutations(by: client.user) } catch { Death.fail(error) }
     let receipt = client.engine.write(mutations) { error in
-      report("ended \(write.name) \(error?.code.name ?? "made")")
+      let isQueued = error.map { $0.code == .permissionDenied } ?? true
+      report("\(isQueued ? "ended" : "failed") \(write.name) \(error?.code.name ?? "made")")
     }
     Task {
       guard let id = try await receipt.id else { return }

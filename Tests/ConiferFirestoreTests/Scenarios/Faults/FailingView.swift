@@ -18,11 +18,13 @@ final class FailingView: DocumentView {
 
   func document(_ tree: TreeID, _ path: DocumentPath) throws(StoreError) -> Document {
     try faults.check(.readDocument)
+    try faults.check(path)
     return try view.document(tree, path)
   }
   func document(_ lane: Lane, _ path: DocumentPath) throws(StoreError) -> Document {
     try faults.check(lane)
     try faults.check(.readDocument)
+    try faults.check(path)
     return try view.document(lane, path)
   }
   func documents(

@@ -11,6 +11,8 @@ final class StorageFaults: Sendable {
     var once: (use: StorageUse, uses: Int)?
     /// A document that is never stored, and why.
     var document: (path: DocumentPath, code: StoreError.Code)?
+    /// A document that a later version stored.
+    var later: DocumentPath?
     /// Whether the process is over whose engine still ends: it stores nothing any more.
     var isOver = false
     /// The lane that was used last.
@@ -31,6 +33,16 @@ final class StorageFaults: Sendable {
   /// One use fails, and no later one.
   func failOnce(_ use: StorageUse, after uses: Int = 0) {
     state.withLock { $0.once = (use, uses) }
+  }
+
+  /// A later version has stored a document.
+  func setLater(_ path: DocumentPath) { state.withLock { $0.later = path } }
+
+  /// - Throws: `newerFormat` for a document that a later version stored.
+  func check(_ path: DocumentPath) throws(StoreError) {
+    if state.withLock({ $0.later == path }) {
+      throw StoreError(.newerFormat, "A later version stored \(path), says the test.")
+    }
   }
 
   /// A document is refused from now on.

@@ -6,9 +6,16 @@ import Synchronization
 final class ListenerRegistry: Sendable {
   typealias Told = @Sendable (Result<ListenEvent, FirestoreError>) -> Void
 
+  /// Who is told when all listeners are of one moment.
+  private struct InSync {
+    let told: @Sendable () -> Void
+    /// Whether it was told the first time: rounds that ended before it began are not for it.
+    var hasBegun = false
+  }
+
   private struct State {
     var listeners: [ListenerID: Told] = [:]
-    var inSync: [ListenerID: @Sendable () -> Void] = [:]
+    var inSync: [ListenerID: InSync] = [:]
     var isEnded = false
   }
 
@@ -21,9 +28,9 @@ final class ListenerRegistry: Sendable {
     state.withLock { if !$0.isEnded { $0.listeners[id] = told } }
   }
 
-  /// Adds one that is told when all listeners are of one moment.
+  /// Adds one that is told when all listeners are of one moment, from `beginInSync` on.
   func addInSync(_ id: ListenerID, _ told: @escaping @Sendable () -> Void) {
-    state.withLock { if !$0.isEnded { $0.inSync[id] = told } }
+    state.withLock { if !$0.isEnded { $0.inSync[id] = InSync(told: told) } }
   }
 
   /// Removes a listener of either kind; unknown ones are ignored.
@@ -59,11 +66,20 @@ final class ListenerRegistry: Sendable {
     told?(result)
   }
 
-  /// Tells one that all listeners are of one moment, on the callback queue.
-  func tellInSync(_ id: ListenerID) { state.withLock { $0.inSync[id] }?() }
+  /// Tells one the first time that all listeners are of one moment, on the callback queue.
+  func beginInSync(_ id: ListenerID) {
+    let told = state.withLock { state in
+      state.inSync[id]?.hasBegun = true
+      return state.inSync[id]?.told
+    }
+    told?()
+  }
 
   /// Tells all of them.
   func tellAllInSync() {
-    for (_, told) in state.withLock({ $0.inSync.sorted { $0.key < $1.key } }) { told() }
+    let begun = state.withLock { state in
+      state.inSync.filter(\.value.hasBegun).sorted { $0.key < $1.key }
+    }
+    for (_, listener) in begun { listener.told() }
   }
 }

@@ -118,7 +118,7 @@ extension Listening {
     } catch {
       // A query whose record was lost is unknown until the end of the step.
       if error.isLasting, !store.mayHaveMetDamage() { return takeParts(of: event, error) }
-      recovery.report(error, event)
+      recovery.report(error, event, isHeard: true)
       return false
     }
   }
@@ -170,11 +170,4 @@ extension Listening {
 
   /// An event could not be stored.
   func notStored(_ event: RemoteEvent) { run(listens.notStored(event)) }
-}
-
-extension StoreError {
-  /// Whether the same would be refused again, however often it is tried.
-  fileprivate var isLasting: Bool {
-    code == .invalid || code == .tooLarge || code == .newerFormat
-  }
 }

@@ -202,7 +202,7 @@ final class Listening {
         }
       } catch {
         watch.stream?.taken()
-        return recovery.report(error)
+        return recovery.report(error, isHeard: true)
       }
       run(listens.received(change, version: version))
       watch.stream?.taken()

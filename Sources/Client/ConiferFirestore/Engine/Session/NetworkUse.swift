@@ -11,7 +11,10 @@ final class NetworkUse {
   private let returned: @Sendable () -> Void
   private var isWanted = true
   private var hasEnded = false
+  /// Whether writes and requests are sent.
   private(set) var isUsed = false
+  /// Whether the server is listened to, too: not while a full disk takes nothing that it says.
+  private var isListening = false
   private let listening: Listening
   private let sending: WriteSending
   private let recovery: StorageRecovery
@@ -42,10 +45,10 @@ final class NetworkUse {
   func setWanted(_ isWanted: Bool) {
     guard isWanted != self.isWanted else { return }
     self.isWanted = isWanted
-    let wasUsed = isUsed
+    let wasListening = isListening
     update()
     // It was not used before, but listeners are told now that the app wants it off.
-    if !isWanted, !wasUsed { listening.setEnabled(false) }
+    if !isWanted, !wasListening { listening.setEnabled(false) }
   }
 
   /// Uses the network, or stops doing so, as things are now.
@@ -54,21 +57,21 @@ final class NetworkUse {
   func update(meanwhile state: OnlineState = .offline) {
     let takesIn = !recovery.isBlocked && !sending.hasUnstored && !sending.hasDoubts
     let mayUse = hasServer && isWanted && !hasEnded && takesIn
-    guard mayUse != isUsed else { return }
-    set(mayUse, state)
+    set(mayUse, listens: mayUse && !recovery.blocksListens, state)
   }
 
-  private func set(_ isUsed: Bool, _ state: OnlineState) {
-    self.isUsed = isUsed
-    listening.setEnabled(isUsed, meanwhile: state)
-    sending.setEnabled(isUsed)
+  private func set(_ isUsed: Bool, listens isListening: Bool, _ state: OnlineState) {
+    let (wasUsed, wasListening) = (self.isUsed, self.isListening)
+    (self.isUsed, self.isListening) = (isUsed, isListening)
+    if isListening != wasListening { listening.setEnabled(isListening, meanwhile: state) }
+    if isUsed != wasUsed { sending.setEnabled(isUsed) }
   }
 
   /// Does something while the network is not used, and uses it again as things are then.
   ///
   /// - Throws: what the closure throws; the network is not used then.
   func pause(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-    if isUsed { set(false, .unknown) }
+    set(false, listens: false, .unknown)
     try body()
     update()
   }
@@ -76,7 +79,7 @@ final class NetworkUse {
   /// The engine ends: the streams are closed, and it is noted which writes may have reached the server.
   func end() {
     hasEnded = true
-    isUsed = false
+    (isUsed, isListening) = (false, false)
     watch?.stop()
     watch = nil
     listening.watch.close()

@@ -28,7 +28,7 @@ final class SignedInUser {
   private var shown = ""
   /// The identity that is stored for the next start; nil when none is.
   private var stored: String?
-  private var questions = Questions()
+  private var questions = TokenQuestions()
   private var waiting: [(Result<String?, StatusError>) -> Void] = []
   private var retry = IdentityRetry()
   private let setup: FirestoreConfiguration
@@ -64,15 +64,15 @@ final class SignedInUser {
   func close() {
     gate.cancelQuestions()
     gate.becameKnown()
-    questions = Questions()
+    questions = TokenQuestions()
     retry = IdentityRetry()
     tell(.failure(StatusError(.failedPrecondition, "The database was closed.")))
   }
 
   // MARK: Steps that wait
 
-  /// How many questions to the token provider are under way.
-  var questionCount: Int { gate.questionCount }
+  /// Whether the token provider is being asked, and the engine waits for its answer.
+  var isAsking: Bool { questions.isAwaited }
 
   /// Keeps a step that has to wait until it is known who is signed in.
   ///
@@ -83,6 +83,9 @@ final class SignedInUser {
   func takeReady() -> [DocumentStep] { gate.takeReady() }
 
   // MARK: The token provider
+
+  /// How long the provider may take to answer, in milliseconds.
+  private static let answerTime: Int64 = 30_000
 
   /// Somebody signed in or out.
   func identify() {
@@ -95,10 +98,19 @@ final class SignedInUser {
   }
 
   /// When `tick` is to be called.
-  var deadline: Int64? { retry.moment }
+  var deadline: Int64? {
+    let late = questions.oldest.map { $0 + Self.answerTime }
+    let first = min(retry.moment ?? .max, late ?? .max)
+    return first == .max ? nil : first
+  }
 
   /// The time of `deadline` has come; harmless before.
   func tick() {
+    let late = questions.becomeLate(since: setup.clock.now - Self.answerTime)
+    for number in late.forgotten { gate.cancelQuestion(number) }
+    if let isIdentification = late.isIdentification {
+      fail("it did not answer in \(Self.answerTime / 1000) seconds", isIdentification)
+    }
     guard retry.isDue(at: setup.clock.now) else { return }
     // Steps that need not wait go on as the user who was signed in last.
     ask(forcingRefresh: false, isIdentification: true)
@@ -120,11 +132,13 @@ final class SignedInUser {
     case .unknown: break
     }
     waiting.append(body)
-    if gate.questionCount == 0 { ask(forcingRefresh: isForced, isIdentification: false) }
+    if !questions.isAwaited { ask(forcingRefresh: isForced, isIdentification: false) }
   }
 
   private func askWhoItIs() {
     gate.askingBegan()
+    // What comes late may be of the user before.
+    for number in questions.forgetLate() { gate.cancelQuestion(number) }
     // Until the provider has answered, the last one may be somebody else's.
     if case .known = token { token = .unknown }
     ask(forcingRefresh: false, isIdentification: true)
@@ -132,7 +146,7 @@ final class SignedInUser {
 
   private func ask(forcingRefresh force: Bool, isIdentification: Bool) {
     guard let provider = setup.tokenProvider else { return }
-    let number = questions.add(isIdentification: isIdentification)
+    let number = questions.add(isIdentification: isIdentification, at: setup.clock.now)
     gate.ask(provider, forcingRefresh: force, number) { [post] in
       post(.tokenAnswered($0, number))
     }
@@ -148,11 +162,11 @@ final class SignedInUser {
   /// The provider has answered a question.
   func answered(_ answer: ProviderAnswer, _ number: UInt64) -> Change {
     // Those that were asked before do not matter any more; a later one may have been answered already.
-    guard let isIdentification = questions.end(through: number, { gate.ended($0) }) else {
-      return .none
-    }
+    guard let ended = questions.end(through: number, { gate.ended($0) }) else { return .none }
     switch answer {
     case .token(let new):
+      // Who it is was asked again meanwhile, and this tells it.
+      if ended.isLate, ended.isIdentification { questions.identified() }
       let name = new?.identity ?? ""
       guard name.utf8.elementsEqual(identity.utf8) else {
         identity = name
@@ -162,7 +176,8 @@ final class SignedInUser {
       if isShown { token = .known(new) }
       return .none
     case .failed(let words):
-      fail(words, isIdentification)
+      // One that took too long has failed already.
+      if !ended.isLate { fail(words, ended.isIdentification) }
       return .none
     }
   }
@@ -228,52 +243,5 @@ final class SignedInUser {
     let bodies = waiting
     waiting = []
     for body in bodies { body(result) }
-  }
-}
-
-/// The questions to a token provider that are under way, by their numbers.
-private struct Questions {
-  /// Whether the answer tells who is signed in.
-  private var asked: [UInt64: Bool] = [:]
-  private var last: UInt64 = 0
-
-  /// Whether an answer is to tell who is signed in.
-  var identify: Bool { asked.values.contains(true) }
-
-  mutating func add(isIdentification: Bool) -> UInt64 {
-    last += 1
-    asked[last] = isIdentification
-    return last
-  }
-
-  /// A question was answered, and so all that were asked before.
-  ///
-  /// - Returns: whether the answer tells who is signed in; nil when a later question was answered already.
-  mutating func end(through number: UInt64, _ ended: (UInt64) -> Void) -> Bool? {
-    guard asked[number] != nil else { return nil }
-    let old = asked.filter { $0.key <= number }
-    for key in old.keys {
-      asked[key] = nil
-      ended(key)
-    }
-    return old.values.contains(true)
-  }
-}
-
-/// When a token provider that did not say who is signed in is asked again: after a second, then after growing delays.
-private struct IdentityRetry {
-  private(set) var moment: Int64?
-  private var delay: Int64 = 1_000
-
-  mutating func failed(at now: Int64) {
-    moment = now + delay
-    delay = min(delay * 3 / 2, 60_000)
-  }
-
-  /// Whether its time has come, once.
-  mutating func isDue(at now: Int64) -> Bool {
-    guard let moment, moment <= now else { return false }
-    self.moment = nil
-    return true
   }
 }

@@ -4,20 +4,40 @@ import ConiferKeyValue
 import Logging
 
 /// The operations that storage could not do and that are tried again, one after the other and after growing delays:
-/// answers to writes, changes of user, and a trial before the server is listened to again after something that it said
-/// could not be read or stored.
+/// answers to writes and changes of user. Beside them stands a trial of the storage, which comes before the server is asked
+/// again for what could not be read or stored of what it said.
 final class StorageRecovery {
   typealias Operation = () throws(StoreError) -> Void
 
+  /// What of the network is not used until a trial has passed.
+  fileprivate enum Block {
+    /// What the server says to listeners: the disk is full, and answers to writes make room.
+    case listens
+    case all
+  }
+
+  private struct Trial {
+    let operation: Operation
+    var moment: Int64
+    var delay = StorageRecovery.first
+    var block: Block
+  }
+
+  /// What failed in this step that the server is asked for again.
+  struct Faults {
+    /// The events that could not be stored.
+    var refused: [RemoteEvent] = []
+    fileprivate var block = Block.listens
+  }
+
   private var operations: [Operation] = []
-  /// The events of this step that could not be stored.
-  private var refused: [RemoteEvent] = []
-  /// Whether something failed in this step that the server is asked for again.
-  private var hasFault = false
-  /// When the oldest operation is tried again; nil when nothing waits.
-  private(set) var retry: Int64?
-  /// Whether the storage failed when it was asked last: the network is not used then.
-  private(set) var isBlocked = false
+  private var trial: Trial?
+  /// What failed in this step.
+  private var faults: Faults?
+  /// When the oldest operation is tried again; nil when none waits.
+  private var nextTry: Int64?
+  /// Whether an operation failed when it was tried last.
+  private var hasFailed = false
   private var delay = StorageRecovery.first
   /// How long the network stays unused after an event of the server could not be stored. A trial that passes does not
   /// shorten it, as the server says the same again.
@@ -34,6 +54,17 @@ final class StorageRecovery {
     self.clock = clock
     self.logger = logger
   }
+
+  /// When something is tried again; nil when nothing waits.
+  var retry: Int64? {
+    let first = min(nextTry ?? .max, trial?.moment ?? .max)
+    return first == .max ? nil : first
+  }
+
+  /// Whether the storage failed when it was asked last: the network is not used then.
+  var isBlocked: Bool { hasFailed || trial?.block == .all }
+  /// Whether the server is not listened to.
+  var blocksListens: Bool { isBlocked || trial != nil }
 
   /// Does something now, or later when that fails; behind all that waits.
   ///
@@ -56,32 +87,43 @@ final class StorageRecovery {
 
   /// Something could not be read or stored that the server is asked for again.
   ///
-  /// - Parameter event: what it said, if that is what could not be stored.
-  func report(_ error: StoreError, _ event: RemoteEvent? = nil) {
+  /// - Parameters:
+  ///   - event: what it said, if that is what could not be stored.
+  ///   - isHeard: whether listens brought it, so that writes may go on when the disk is full.
+  func report(_ error: StoreError, _ event: RemoteEvent? = nil, isHeard: Bool = false) {
     logger.error(
       "the storage failed; the server is asked again later", metadata: ["cause": "\(error)"])
-    hasFault = true
-    if let event { refused.append(event) }
+    var all = faults ?? Faults()
+    if let event { all.refused.append(event) }
+    if !isHeard || error.code != .full { all.block = .all }
+    faults = all
   }
 
-  /// Takes, at a step's end, the events that could not be stored in it; nil when nothing failed
-  /// that the server is asked for again.
-  func takeFaults() -> [RemoteEvent]? {
-    guard hasFault else { return nil }
-    defer { (hasFault, refused) = (false, []) }
-    return refused
+  /// Takes, at a step's end, what failed in it that the server is asked for again; nil when nothing did.
+  func takeFaults() -> Faults? {
+    defer { faults = nil }
+    return faults
+  }
+
+  /// Has the storage tried before the server is asked again for what failed.
+  func failed(_ faults: Faults, before operation: @escaping Operation) {
+    let isEvent = !faults.refused.isEmpty
+    if trial == nil {
+      let moment = clock.now + (isEvent ? eventDelay : Self.first)
+      trial = Trial(operation: operation, moment: moment, block: faults.block)
+    } else if faults.block == .all {
+      trial?.block = .all
+    }
+    if isEvent { eventDelay = min(eventDelay * 3 / 2, Self.longest) }
   }
 
   /// The storage failed.
   ///
-  /// - Parameters:
-  ///   - operation: what is done later, behind all that waits.
-  ///   - isEvent: whether it was something that the server said that could not be stored.
-  func failed(_ operation: @escaping Operation, isEvent: Bool = false) {
-    isBlocked = true
+  /// - Parameter operation: what is done later, behind all that waits.
+  func failed(_ operation: @escaping Operation) {
+    hasFailed = true
     operations.append(operation)
-    if retry == nil { retry = clock.now + (isEvent ? max(delay, eventDelay) : delay) }
-    if isEvent { eventDelay = min(eventDelay * 3 / 2, Self.longest) }
+    if nextTry == nil { nextTry = clock.now + delay }
   }
 
   /// Documents that the server sent were stored.
@@ -89,30 +131,49 @@ final class StorageRecovery {
 
   /// The time of `retry` has come; harmless before.
   func tick() {
-    guard let moment = retry, moment <= clock.now, !operations.isEmpty else { return }
+    tryStorage()
+    guard let moment = nextTry, moment <= clock.now, !operations.isEmpty else { return }
     let operation = operations.removeFirst()
-    (retry, isBlocked, isTrying) = (nil, false, true)
+    (nextTry, hasFailed, isTrying) = (nil, false, true)
     defer { isTrying = false }
     do throws(StoreError) {
       try operation()
     } catch {
       operations.insert(operation, at: 0)
-      isBlocked = true
+      hasFailed = true
       delay = min(delay * 3 / 2, Self.longest)
-      retry = clock.now + delay
+      nextTry = clock.now + delay
       return
     }
     // What it brought about may have failed.
-    guard !isBlocked else { return }
+    guard !hasFailed else { return }
     delay = Self.first
     // The next one in a step of its own.
-    retry = operations.isEmpty ? nil : clock.now + 1
+    nextTry = operations.isEmpty ? nil : clock.now + 1
+  }
+
+  private func tryStorage() {
+    guard var trial, trial.moment <= clock.now else { return }
+    do throws(StoreError) {
+      try trial.operation()
+      self.trial = nil
+    } catch {
+      if error.code != .full { trial.block = .all }
+      trial.delay = min(trial.delay * 3 / 2, Self.longest)
+      trial.moment = clock.now + trial.delay
+      self.trial = trial
+    }
   }
 
   /// Gives all up.
   func close() {
     operations = []
-    retry = nil
-    isBlocked = false
+    (trial, faults, nextTry) = (nil, nil, nil)
+    hasFailed = false
   }
+}
+
+extension StoreError {
+  /// Whether the same would be refused again, however often it is tried.
+  var isLasting: Bool { code == .invalid || code == .tooLarge || code == .newerFormat }
 }

@@ -86,7 +86,7 @@ struct DocumentQueue {
   /// Queues a refused write again, in its old place.
   func retry(_ receiptID: WriteReceipt.ID) throws(FirestoreError) {
     let (id, entry, batch) = try find(receiptID)
-    guard case .rejected = entry.state else {
+    guard entry.state.isRejected, !sending.isUnstored(id) else {
       throw FirestoreError(
         .failedPrecondition, "The server did not refuse the write \(receiptID): it waits.")
     }
@@ -137,8 +137,8 @@ struct DocumentQueue {
   /// Gives up a write that is not under way to the server.
   func discard(_ receiptID: WriteReceipt.ID) throws(FirestoreError) {
     let (id, entry, batch) = try find(receiptID)
-    let isRefused = if case .rejected = entry.state { true } else { false }
-    guard isRefused || sending.withdraw(id) else {
+    let isRefused = entry.state.isRejected
+    guard isRefused ? !sending.isUnstored(id) : sending.withdraw(id) else {
       throw FirestoreError(
         .failedPrecondition,
         "The server has the write \(receiptID), and decides. Wait for its outcome; what it refuses may "

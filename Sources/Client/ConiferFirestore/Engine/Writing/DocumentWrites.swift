@@ -58,10 +58,8 @@ final class DocumentWrites {
   // MARK: From the server
 
   /// A write as the store has it; nil when it is not in the queue any more.
-  func find(_ id: OutboundWriteID) throws(StoreError) -> MutationBatch? {
-    try store.read { (view, _) throws(StoreError) in
-      try view.entry(id.lane, id.number).flatMap { MutationBatch($0.payload) }
-    }
+  private func find(_ id: OutboundWriteID) throws(StoreError) -> QueueEntry? {
+    try store.read { (view, _) throws(StoreError) in try view.entry(id.lane, id.number) }
   }
 
   /// The server accepted a write: one commit ends it and stores what the server made of its documents.
@@ -79,22 +77,39 @@ final class DocumentWrites {
     let documents = try store.read { (view, lane) throws(StoreError) in
       var documents: [Document] = []
       for path in batch.writtenPaths {
-        let base = try view.document(lane.tree, path)
-        if let new = batch.acknowledged(base, commitTime, results) { documents.append(new) }
+        do throws(StoreError) {
+          let base = try view.document(lane.tree, path)
+          if let new = batch.acknowledged(base, commitTime, results) { documents.append(new) }
+        } catch {
+          // What a later version stored stays as it is: the server says again what it has.
+          guard error.code == .newerFormat else { throw error }
+        }
       }
       return documents
     }
-    var edits = [Self.keeping(token, of: id.lane)]
-    if isQueued { edits.append(.finish(id.lane, id.number, .acknowledged)) }
-    if !documents.isEmpty { edits.append(.documents(store.tree, documents.map { .put($0) })) }
+    var end = [Self.keeping(token, of: id.lane)]
+    if isQueued { end.append(.finish(id.lane, id.number, .acknowledged)) }
+    let puts: [StorageEdit] =
+      documents.isEmpty ? [] : [.documents(store.tree, documents.map { .put($0) })]
     let commit: CommitID?
-    do throws(StoreError) { commit = try store.commit(edits).commit } catch {
-      guard !isQueued, error.code == .full else { throw error }
-      commit = nil
+    do throws(StoreError) { commit = try store.commit(end + puts).commit } catch {
+      if error.isLasting, !puts.isEmpty, !store.mayHaveMetDamage() {
+        // The server says again what it has.
+        store.log("what the server made of a write cannot be kept", error)
+        commit = try store.commit(end).commit
+      } else {
+        guard !isQueued, error.code == .full else { throw error }
+        commit = nil
+      }
     }
+    accepted(id, batch)
+    return commit
+  }
+
+  /// The server accepted a write: tells who waits for it.
+  func accepted(_ id: OutboundWriteID, _ batch: MutationBatch) {
     _ = progress.endSending(id, .acknowledged)
     end(id, .acknowledged, nil, batch)
-    return commit
   }
 
   /// Whether the app's writes are to survive a loss of power, and can.
@@ -111,15 +126,22 @@ final class DocumentWrites {
   ///
   /// - Throws: when that cannot be stored; it may be called again.
   func refused(_ id: OutboundWriteID, _ error: StatusError) throws(StoreError) {
-    guard let batch = try find(id) else {
+    guard let entry = try find(id), let batch = MutationBatch(entry.payload) else {
       return endLost(id, "The server refused it: \(error.message)")
     }
-    let reason = RejectionReason(error)
-    try store.commit(
-      uncounted(id) + [.setState(id.lane, id.number, .rejected(reason: reason.text))])
-    _ = progress.endSending(id, .rejected(reason: reason.text))
+    // It is rejected already when an earlier call's commit was made but reported as failed.
+    if !entry.state.isRejected {
+      let state = WriteState.rejected(reason: RejectionReason(error).text)
+      try store.commit(uncounted(id) + [.setState(id.lane, id.number, state)])
+    }
+    refused(id, batch: batch, error)
+  }
+
+  /// The server refused a write: tells who waits for it.
+  func refused(_ id: OutboundWriteID, batch: MutationBatch?, _ error: StatusError) {
+    _ = progress.endSending(id, .rejected(reason: RejectionReason(error).text))
     let failure = DatabaseError(FirestoreError(error))
-    end(id, .rejected(failure), failure, batch)
+    end(id, .rejected(failure), failure, batch ?? .unreadable)
   }
 
   /// Looks for writes whose records were lost.
@@ -228,4 +250,9 @@ final class DocumentWrites {
     doubtful = []
     waiters.close()
   }
+}
+
+extension WriteState {
+  /// Whether the server refused the write.
+  var isRejected: Bool { if case .rejected = self { true } else { false } }
 }

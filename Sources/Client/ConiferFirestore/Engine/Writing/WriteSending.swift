@@ -30,6 +30,8 @@ final class WriteSending {
 
   /// Whether an answer of the server could not be stored yet: what it answered would be sent once more.
   var hasUnstored: Bool { !unstored.isEmpty }
+  /// Whether the server has answered a write, and that could not be stored yet.
+  func isUnstored(_ id: OutboundWriteID) -> Bool { unstored.contains(id) }
   /// Whether nobody knows yet if a commit that was reported as failed queued writes: one that was sent and answered would be
   /// missing when that is looked up.
   var hasDoubts: Bool { !writes.doubtful.isEmpty }
@@ -131,9 +133,15 @@ final class WriteSending {
         ended(id) { [self] (id) throws(StoreError) in
           let commit = try writes.accepted(id, batch, commitTime, results, token: token)
           if let commit, keeping.isDue(writes.survivePower) { harden(.answered(token), commit) }
+        } orGiveUp: { [writes] id in
+          writes.accepted(id, batch)
         }
       case .refused(let id, let error):
-        ended(id) { [writes] (id) throws(StoreError) in try writes.refused(id, error) }
+        ended(id) { [writes] (id) throws(StoreError) in
+          try writes.refused(id, error)
+        } orGiveUp: { [writes] id in
+          writes.refused(id, batch: nil, error)
+        }
       case .inhibitBackoff: slot.inhibitBackoff()
       }
     }
@@ -213,14 +221,22 @@ final class WriteSending {
   }
 
   /// Stores the server's answer; when that fails, the answer is kept until it can be stored.
+  ///
+  /// - Parameter giveUp: tells of the answer alone, which the store refuses for good; a later run sends the write again.
   private func ended(
-    _ id: BatchID, _ store: @escaping (OutboundWriteID) throws(StoreError) -> Void
+    _ id: BatchID, _ store: @escaping (OutboundWriteID) throws(StoreError) -> Void,
+    orGiveUp giveUp: @escaping (OutboundWriteID) -> Void
   ) {
     guard let lane = self.store.lane else { return }
     let id = OutboundWriteID(lane, WriteID(rawValue: UInt64(max(0, id))))
     unstored.insert(id)
     _ = recovery.attempt { [self] () throws(StoreError) in
-      try store(id)
+      do throws(StoreError) { try store(id) } catch {
+        // Damage is mended first.
+        guard error.isLasting, !self.store.mayHaveMetDamage() else { throw error }
+        self.store.log("the server's answer to a write cannot be kept", error)
+        giveUp(id)
+      }
       unstored.remove(id)
     }
   }

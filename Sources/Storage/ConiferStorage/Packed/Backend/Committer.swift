@@ -86,7 +86,7 @@ final class Committer {
     var durability = Durability.relaxed
     // The overlay of a document may grow when one of its writes ends, and shrinks when the next
     // ones do.
-    tx.frees = group.allSatisfy { $0.edits.endWrites }
+    tx.frees = group.allSatisfy { $0.edits.endWrites || $0.edits.letWritesEnd }
     for pending in group {
       let saved = tx.state
       do throws(StoreError) {
@@ -138,26 +138,35 @@ final class Committer {
 }
 
 extension [StorageEdit] {
-  /// Whether they take writes out of a queue, and otherwise store what the server's answer says. There are only as many
-  /// such commits as writes that wait.
+  /// Whether they take writes out of those that wait, and otherwise store what the server's answer says. There are only as
+  /// many such commits as writes that wait.
   fileprivate var endWrites: Bool {
     isEmpty || contains(where: \.endsWrites) && allSatisfy { $0.endsWrites || $0.mayBeAnswer }
+  }
+
+  /// Whether they store only what a client must store before the server is sent writes: who is signed in, and the token
+  /// of the stream. That is little, and takes the place of what it was.
+  fileprivate var letWritesEnd: Bool {
+    allSatisfy { edit in
+      if case .setMetadata(_, _, let bytes) = edit { (bytes?.count ?? 0) <= 1024 } else { false }
+    }
   }
 }
 
 extension StorageEdit {
-  /// Whether all it does is to take writes out of a queue.
+  /// Whether all it does is to take writes out of those that wait.
   fileprivate var endsWrites: Bool {
     switch self {
-    case .finish, .purge: true
+    case .finish, .purge, .setState(_, _, .rejected): true
     default: false
     }
   }
 
-  /// Whether it may store what the server's answer to a write says: documents as they are now, and the stream's token.
+  /// Whether it may store what the server's answer to a write says: documents as they are now, the stream's token, and that
+  /// the write was sent.
   fileprivate var mayBeAnswer: Bool {
     switch self {
-    case .setMetadata: true
+    case .setMetadata, .setState(_, _, .sent): true
     case .documents(_, let edits): edits.allSatisfy { if case .put = $0 { true } else { false } }
     default: false
     }

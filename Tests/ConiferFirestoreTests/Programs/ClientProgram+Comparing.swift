@@ -1,0 +1,113 @@
+import ConiferDocument
+import ConiferDocumentSync
+import ConiferEngine
+import ConiferFirestore
+import Synchronization
+import TestSupport
+import Testing
+
+// What is compared when everything has come to rest.
+extension ClientProgram {
+  func compare() async throws {
+    let all = try await everything()
+    var made = 0
+    for client in clients {
+      made += try await compare(client, all)
+    }
+    guard case .integer(let count) = value(all, "counters/c", "n") ?? 0 else {
+      Issue.record("seed \(seed): the counter is no number")
+      return
+    }
+    // The client keeps the token of its stream, so that the server knows what comes again.
+    #expect(count == made, "seed \(seed): increments are lost, or were made twice")
+    let transactions = clients.map(\.transactions.now)
+    let wanted = transactions.reduce(0) { $0 + $1.made }
+    let unknown = transactions.reduce(0) { $0 + $1.unknown }
+    guard case .integer(let times) = value(all, "counters/t", "n") ?? 0 else {
+      Issue.record("seed \(seed): the counter of transactions is no number")
+      return
+    }
+    #expect(times >= wanted, "seed \(seed): transactions are lost")
+    #expect(times <= wanted + unknown, "seed \(seed): transactions did not see each other")
+    #expect(transactions.allSatisfy { $0.open == 0 }, "seed \(seed): a transaction does not end")
+  }
+
+  private func value(_ all: [Document], _ path: String, _ field: String) -> DocumentValue? {
+    all.first { "\($0.path)" == path }?.fields?[field]
+  }
+
+  /// - Returns: how often the client added to the counter.
+  private func compare(_ client: ProgramClient, _ all: [Document]) async throws -> Int {
+    #expect(client.open.count == 0, "seed \(seed): \(client.name) waits for an answer")
+    #expect(client.complaints.all == [], "seed \(seed)")
+    for heard in client.listeners { compare(heard, client, all) }
+    var counted = 0
+    for write in client.writes {
+      let isMade = try await compare(write, client, all)
+      if isMade, case .counting = write.kind { counted += 1 }
+    }
+    return counted
+  }
+
+  private func compare(_ heard: HeardListener, _ client: ProgramClient, _ all: [Document]) {
+    let state = heard.now
+    let what = "seed \(seed): \(client.name) listens to \(heard.query.canonical)"
+    #expect(state.complaints.isEmpty, "\(what): \(state.complaints.prefix(3))")
+    // A store that failed ends a listen; the app would listen again.
+    if let error = state.error {
+      #expect(error.code == .unavailable, "\(what): \(error)")
+      return
+    }
+    let found = state.last.map { Array($0.documents) } ?? []
+    let wanted = heard.query.evaluate(all)
+    let isRight = found.map(\.content) == wanted.map(\.content)
+    #expect(isRight, "\(what): \(found.map(\.path)), not \(wanted.map(\.path))")
+    #expect(state.last?.isFromCache == false, "\(what) from the cache")
+    #expect(state.last?.hasPendingWrites == false, "\(what) with waiting writes")
+  }
+
+  /// - Returns: whether the write was made.
+  private func compare(
+    _ write: ProgramWrite, _ client: ProgramClient, _ all: [Document]
+  ) async throws -> Bool {
+    let what = "seed \(seed): \(write.name) of \(write.user)"
+    guard let receipt = write.receipt.withLock({ $0 }) else { return false }
+    #expect(write.told.count <= 1, "\(what) was told its end \(write.told.count) times")
+    let isThere = value(all, "log/\(write.name)", "by") != nil
+    let id: WriteReceipt.ID?
+    do { id = try await receipt.id } catch {
+      // It was never queued.
+      #expect(!isThere, "\(what) was made although it failed")
+      #expect(write.told.count == 1, "\(what) failed, and nobody was told")
+      return false
+    }
+    guard let id else { return false }
+    let outcome = try await client.engine.outcome(of: id)
+    switch (write.kind, outcome) {
+    case (_, .discarded):
+      #expect(client.discarded.all.contains(id), "\(what) was given up, and nobody asked for that")
+      // What was sent before may have been made, and was told before if it was refused.
+      return isThere
+    case (.refused(let code), .rejected):
+      #expect(!isThere, "\(what) was made although it was refused")
+      #expect(write.told.allSatisfy { $0 == code }, "\(what): \(write.told)")
+    case (.counting, .acknowledged), (.shared, .acknowledged), (.joining, .acknowledged):
+      #expect(isThere, "\(what) is lost")
+      #expect(write.told.allSatisfy { $0 == nil }, "\(what): \(write.told)")
+      if case .joining = write.kind {
+        guard case .array(let names) = value(all, "sets/s", "of") else {
+          Issue.record("\(what): the set is lost")
+          return true
+        }
+        #expect(names.filter { $0 == .string(write.name) }.count == 1, "\(what) is not in the set")
+      }
+    default: Issue.record("\(what) ended as \(outcome)")
+    }
+    return outcome == .acknowledged
+  }
+}
+
+extension Document {
+  /// What is compared: not when it was read, nor as of when.
+  var content: Document { Document(path, state) }
+}
