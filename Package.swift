@@ -297,8 +297,8 @@ let package = Package(
     tests(
       "ConiferEncryption",
       [
-        "ConiferEncryption", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferLMDB",
-        "ConiferSQLite", "ConiferLog", "StorageConformance", "TestSupport",
+        "ConiferEncryption", "ConiferStorage", "ConiferDocument", "ConiferKeyValue", "ConiferTree",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "StorageConformance", "TestSupport",
       ]),
     tests(
       "ConiferLMDB",

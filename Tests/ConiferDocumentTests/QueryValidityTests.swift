@@ -82,6 +82,27 @@ import Testing
       "server timestamp",
       { try filters([filter("a", .in, [["x": .serverTimestamp(written: .zero, previous: nil)]])]) }
     ),
+    ("array", { try filters([filter("a", .equal, [[1]])]) }),
+    ("array", { try filters([filter("a", .lessThan, ["x": [1, [:], [2]]])]) }),
+    ("array", { try filters([filter("a", .in, [[[1]]])]) }),
+    ("array", { try query().ordered(by: Writes.field("a")).starting(at: [[[1]]]) }),
+    ("'__x__'", { try filters([filter("__x__", .equal)]) }),
+    ("'a.__x__.b'", { try filters([.or([filter("a", .equal), filter("a.__x__.b", .equal)])]) }),
+    ("'__x__'", { try query().ordered(by: Writes.field("__x__")) }),
+    (
+      "'a'",
+      { try query().ordered(by: Writes.field("a")).ordered(by: Writes.field("a"), .descending) }
+    ),
+    ("'__name__'", { try query().ordered(by: .documentID).ordered(by: .documentID) }),
+    (
+      "'a'",
+      {
+        let orders = [Q.Order(Writes.field("a")), Q.Order(Writes.field("a")), Q.Order(.documentID)]
+        let target = DocumentTarget(
+          source: try query().source, filter: nil, orders: orders, limit: nil, start: nil, end: nil)
+        return try DocumentQuery(target, in: Writes.database)
+      }
+    ),
     ("0", { try query().limited(to: 0) }),
     ("-1", { try query().limited(toLast: -1) }),
     ("orders", { try query().starting(at: [1]) }),
@@ -121,9 +142,9 @@ import Testing
     ),
   ]
 
-  @Test(arguments: 0..<45)
+  @Test(arguments: 0..<55)
   func `is refused with a message that says why`(number: Int) throws {
-    #expect(Self.refused.count == 45)
+    #expect(Self.refused.count == 55)
     let (word, make) = Self.refused[number]
     do {
       let query = try make()
@@ -152,6 +173,10 @@ import Testing
     { try filters([filter("a", .equal, nil), filter("b", .notEqual, .double(.nan))]) },
     { try filters([.or([]), .and([])]) },
     { try filters([filter("a", .notIn, [1]), .or([filter("b", .equal)])]) },
+    { try filters([filter("a", .equal, [1, ["x": [2]]]), filter("b", .in, [[1], [2]])]) },
+    // The service takes any value for any operator.
+    { try filters([filter("a", .lessThan, nil), filter("a", .greaterThan, .double(.nan))]) },
+    { try query().ordered(by: Writes.field("a")).ordered(by: Writes.field("a.b")) },
     { try query().limited(toLast: 1).ordered(by: Writes.field("a")) },
     {
       try query().ordered(by: Writes.field("a")).starting(at: [1]).filtered(
@@ -165,9 +190,9 @@ import Testing
     },
   ]
 
-  @Test(arguments: 0..<16)
+  @Test(arguments: 0..<19)
   func `is accepted`(number: Int) throws {
-    #expect(Self.accepted.count == 16)
+    #expect(Self.accepted.count == 19)
     try Self.accepted[number]().validate()
   }
 

@@ -1,4 +1,5 @@
 #if Encryption
+  import ConiferDocument
   import ConiferKeyValue
   import ConiferQuery
   import ConiferStorage
@@ -114,6 +115,47 @@
       }
       #expect(refused?.code == .unsupported)
       try await backend.commit([.setIndexes(tree, [])])
+    }
+
+    @Test("A query of an encrypted store is told of no index, but why there is none")
+    func advice() async throws {
+      let filter = Filter.field(FieldPath(unchecked: ["n"]), .equal, 3)
+      let query = try DocumentQuery(
+        .collection(CollectionPath("c")), in: DatabaseID(project: "p")
+      ).filtered(filter)
+      let sorted = try QuerySpec.default.ordered(byChild: "n").limited(toFirst: 1)
+      let plain = try StorageConfiguration.memory.open()
+      let backends = try [plain, Self.open(RecordingStore())] as [any StorageBackend]
+      for backend in backends {
+        let documents = try await backend.tree(named: "documents", order: .documents)
+        let nodes = try await backend.tree(named: "nodes")
+        let puts = try (0..<200).map { number in
+          DocumentEdit.put(
+            Document(try DocumentPath("c/d\(number)"), .found(["n": .integer(number % 9)])))
+        }
+        try await backend.commit([
+          .documents(documents, puts), .overwrite(nodes, "room", Self.room("one")),
+        ])
+        let keeping = try backend.keepingDocuments()
+        let (answer, hint) = try keeping.readDocuments { (view) throws(StoreError) in
+          (
+            try view.query(Lane(tree: documents), query),
+            try view.query(nodes, "room", sorted).explanation.hint
+          )
+        }
+        let isPlain = !backend.traits.isEncrypted
+        #expect(answer.documents.count == 22)
+        #expect((answer.explanation.hint != nil) == isPlain && (hint != nil) == isPlain)
+        #expect((answer.worthwhileIndex != nil) == isPlain)
+        #expect(answer.explanation.obstacle == (isPlain ? nil : .encryption))
+        // No index would serve this one anywhere.
+        let all = try keeping.readDocuments { (view) throws(StoreError) in
+          try view.query(
+            Lane(tree: documents), DocumentQuery(query.source, in: query.database))
+        }
+        #expect(all.explanation.obstacle == nil)
+        try await backend.close()
+      }
     }
 
     @Test("An erased tree: the others go on, and it is wiped without its key")

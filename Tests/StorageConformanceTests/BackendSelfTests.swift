@@ -51,6 +51,8 @@ struct BackendSelfTests {
       .sharesTargets, .wrongError,
       "a query of another user, or another query, is refused under a tracked number"
     ),
+    (.ignoresCursors, .wrongData, "random programs of documents show what the model does"),
+    (.trustsMatches, .wrongData, "random programs of documents show what the model does"),
   ]
 
   @Test("Every defect has a check that catches it")
@@ -79,7 +81,9 @@ struct BackendSelfTests {
   }
 
   /// What random programs of documents must find by themselves.
-  static let wandering: [ModelBackend.Defect] = [.forgetsOverlays, .leavesMatches]
+  static let wandering: [ModelBackend.Defect] = [
+    .forgetsOverlays, .leavesMatches, .ignoresCursors, .trustsMatches,
+  ]
 
   @Test(
     "Random programs of documents find a defect and print a short program", arguments: wandering)

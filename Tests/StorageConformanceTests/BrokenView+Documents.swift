@@ -40,7 +40,13 @@ extension BrokenView: DocumentView {
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer {
     let (view, lane) = try shown(lane)
-    var answer = try view.query(lane, query, tracked: defect == .sharesTargets ? nil : id)
+    let asked = defect == .ignoresCursors ? query.withoutCursors : query
+    var answer = try view.query(
+      lane, asked, tracked: defect == .sharesTargets || asked != query ? nil : id)
+    if defect == .trustsMatches, let id {
+      let matches = Set(try view.matches(lane.tree, id))
+      answer.documents.removeAll { !matches.contains($0.path) }
+    }
     let isIndexed = try !view.documentIndexes(lane.tree).isEmpty
     guard defect == .leavesIndexEntries, isIndexed, let old = try? before.query(lane, query) else {
       return answer
@@ -71,5 +77,23 @@ extension BrokenView: DocumentView {
   }
   func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus] {
     try view.documentIndexes(tree)
+  }
+}
+
+extension DocumentQuery {
+  /// The same from the first document to the last one.
+  fileprivate var withoutCursors: DocumentQuery {
+    var query = DocumentQuery(source, in: database)
+    for filter in filters { query = (try? query.filtered(filter)) ?? query }
+    for order in explicitOrders {
+      query = (try? query.ordered(by: order.field, order.direction)) ?? query
+    }
+    guard let limit else { return query }
+    let limited =
+      switch limit.side {
+      case .first: try? query.limited(to: limit.count)
+      case .last: try? query.limited(toLast: limit.count)
+      }
+    return limited ?? query
   }
 }

@@ -56,6 +56,10 @@ final class ModelBackend: DocumentBackend {
     case leavesMatches
     /// Takes a query for the tracked one with its number, whoever tracks it.
     case sharesTargets
+    /// Answers queries of documents without their start and their end.
+    case ignoresCursors
+    /// Answers a tracked query from its matches, and overlooks what else matches by now.
+    case trustsMatches
   }
 
   private struct State {

@@ -1,6 +1,8 @@
 import ConiferDocument
 import ConiferDocumentSync
 import ConiferFirestore
+import ConiferKeyValue
+import ConiferStorage
 import Logging
 import TestSupport
 import Testing
@@ -8,11 +10,22 @@ import Testing
 /// The log names the index that a query lacks.
 @Suite struct IndexHintTests {
   private let notes = Gathered<String>()
+  private let faults = StorageFaults()
 
   private func world() throws -> EngineWorld {
-    try EngineWorld { [notes] in
+    try EngineWorld { [notes, faults] in
       $0.transport = nil
       $0.logger = Logger(label: "test") { _ in NotingLogHandler(notes: notes) }
+      guard let storage = $0.storage else { return }
+      $0.storage = StorageConfiguration(
+        name: storage.name, location: storage.location, options: storage.options
+      ) { (options) throws(StoreError) in
+        let backend = try storage.with(options).open()
+        guard let whole = backend as? any DocumentBackend & EvictingBackend else {
+          throw StoreError(.unsupported, "It keeps no documents, or evicts none.")
+        }
+        return FailingBackend(whole, faults)
+      }
     }
   }
 
@@ -52,6 +65,29 @@ import Testing
       .field(try ConiferDocument.FieldPath(dotted: "n"), .equal, 3))
     await world.listen(1, query)
     #expect(hints.isEmpty)
+    await world.end()
+  }
+
+  @Test func `An index that the storage refuses is tried once`() async throws {
+    let world = try world()
+    await load(150, into: world)
+    world.engine.setCreatesIndexes(true)
+    faults.fail(.documents)
+    let rooms = try world.query("rooms")
+    func listen(_ number: Int, _ name: String) async throws {
+      let field = try ConiferDocument.FieldPath(dotted: name)
+      let query = try rooms.filtered(.field(field, .equal, .integer(Int64(number))))
+      await world.listen(ListenerID(number), query)
+    }
+    for number in 3...5 { try await listen(number, "n") }
+    #expect(hints.count == 1)
+    #expect(hints.first?.contains("an index is not kept") == true)
+    faults.fail([])
+    try await listen(6, "n")
+    #expect(hints.count == 1)
+    try await listen(7, "other")
+    #expect(hints.count == 2)
+    #expect(hints.last?.contains("an index was declared") == true)
     await world.end()
   }
 }

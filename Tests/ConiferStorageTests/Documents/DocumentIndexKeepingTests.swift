@@ -190,6 +190,57 @@ import Testing
     try await backend.close()
   }
 
+  /// Where each row was compared with each other one, the commits took minutes.
+  @Test func `A document with 50,000 elements changes its rows in an index that contains`()
+    async throws
+  {
+    let backend = try IndexTests.open(MemoryStore())
+    let tree = try await tree(backend)
+    try await backend.commit([.documents(tree, [.setIndexes([index("list")])])])
+    try await IndexTests.settle(backend)
+    func document(_ numbers: some Sequence<Int64>) -> Document {
+      let elements = numbers.map { DocumentValue.integer($0) }
+      return Document(Samples.path("c/long"), .found(["list": .array(elements)]))
+    }
+    for numbers in [0..<50_000, 7..<50_003, 49_000..<99_000] as [Range<Int64>] {
+      // The last one comes first, and an equal one is there twice.
+      let order = numbers.reversed() + [numbers.lowerBound]
+      try await backend.commit([.documents(tree, [.put(document(order))])])
+      #expect(try status(backend, tree).map(\.entries) == [numbers.count])
+      for (number, count) in [
+        (numbers.lowerBound, 1), (numbers.upperBound - 1, 1), (numbers.lowerBound - 1, 0),
+        (numbers.upperBound, 0),
+      ] {
+        let found = try answer(backend, tree, filtered("list", .arrayContains, .integer(number)))
+        #expect(found.documents.count == count, "\(number) of \(numbers)")
+        #expect(found.explanation.indexEntries == count)
+      }
+    }
+    #expect(try isSound(backend))
+    try await backend.close()
+  }
+
+  /// Where long values were copied for each element, this one took 12 GB.
+  @Test func `Long values beside many elements are cut before they are multiplied`() async throws {
+    let backend = try IndexTests.open(MemoryStore())
+    let tree = try await tree(backend)
+    let indexes = try [index("b", "list", "a"), index("list", "b")]
+    try await backend.commit([.documents(tree, [.setIndexes(indexes)])])
+    let elements = (0..<20_000).map { DocumentValue.integer(Int64($0)) }
+    let text = DocumentValue.string(String(repeating: "x", count: 300_000))
+    let document = Document(
+      Samples.path("c/long"), .found(["a": text, "b": text, "list": .array(elements)]))
+    try await backend.commit([.documents(tree, [.put(document)])])
+    // Behind a text that is cut no element is told from another one.
+    try await IndexTests.settle(backend)
+    #expect(try status(backend, tree).map(\.entries) == [1, 20_000])
+    let query = try filtered("list", .arrayContains, 7).ordered(by: Samples.field("b"))
+    let found = try answer(backend, tree, query)
+    #expect(found.documents == [document] && found.explanation.indexEntries == 1)
+    #expect(try isSound(backend))
+    try await backend.close()
+  }
+
   @Test func `An index is built in slices, also after a restart, and not used before`() throws {
     let store = MemoryStore()
     func opened() -> PackedEngine {
@@ -230,6 +281,31 @@ import Testing
     #expect(try isSound(IndexTests.open(store)))
   }
 
+  @Test func `A tree of documents has a thousand indexes, and is refused more`() async throws {
+    let store = MemoryStore()
+    var backend = try IndexTests.open(store)
+    let tree = try await tree(backend)
+    let indexes = try [index("a")] + (1..<DocumentIndex.mostInTree).map { try index("f\($0)") }
+    try await backend.commit([.documents(tree, [.setIndexes(indexes)])])
+    let another = try index("b")
+    do throws(StoreError) {
+      try await backend.commit([.documents(tree, [.addIndexes([another])])])
+      Issue.record("one more was taken")
+    } catch {
+      #expect(error.code == .invalid && error.message.contains("at most 1000 indexes, not 1001"))
+    }
+    // The others would take as many slices as they are.
+    while try status(backend, tree)[0].state != .ready { _ = try await backend.tidy(.zero) }
+    try await backend.commit([.documents(tree, documents(20).map { .put($0) })])
+    try await backend.close()
+    backend = try IndexTests.open(DamageTests.copy(store))
+    let answer = try answer(backend, tree, filtered("a", .equal, 3))
+    #expect(try answer.explanation.plan == .indexes([[index("a")]]) && answer.documents.count == 2)
+    #expect(try status(backend, tree).map(\.index) == indexes)
+    #expect(try isSound(backend))
+    try await backend.close()
+  }
+
   @Test func `Rows of dropped indexes go, and their numbers are not given again`() async throws {
     let store = MemoryStore()
     let backend = try IndexTests.open(store)
@@ -247,6 +323,38 @@ import Testing
     try await IndexTests.settle(backend)
     let rows = try store.view().keys(Spaces.indexes, prefix: StoreKey.prefix(tree))
     #expect(rows.allSatisfy { IndexSet.number($0) == 0 })
+    try await backend.close()
+  }
+
+  @Test func `A collection whose path is too long for indexes is read whole, and told why`()
+    async throws
+  {
+    let backend = try IndexTests.open(MemoryStore())
+    let tree = try await tree(backend)
+    func ask(_ collection: String) async throws -> DocumentExplanation {
+      let all = documents(30, in: collection)
+      try await backend.commit([.documents(tree, all.map { .put($0) })])
+      try await IndexTests.settle(backend)
+      let source = DocumentQuery.Source.collection(Samples.collection(collection))
+      let query = try DocumentQuery(source, in: Samples.database)
+        .filtered(.field(Samples.field("a"), .equal, 3))
+      let found = try answer(backend, tree, query)
+      #expect(found.documents == query.evaluate(all))
+      #expect(
+        try answer(backend, tree, DocumentQuery(source, in: Samples.database)).explanation.obstacle
+          == nil)
+      return found.explanation
+    }
+    // Around the collection's id stand a label and an end for each segment, and the path's end.
+    let longest = "z/" + String(repeating: "z", count: 140 - 1 - 2 * 3 - 2) + "/c"
+    let tooLong = "y" + longest
+    #expect(try await ask(tooLong).obstacle == .longPath(bytes: 141, most: 140))
+    #expect(try await ask(longest).obstacle == nil)
+    #expect(try await ask(longest).hint == index("a"))
+    try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
+    let cost = try await ask(tooLong)
+    #expect(cost.obstacle == .longPath(bytes: 141, most: 140) && cost.hint == nil)
+    #expect(try await ask(longest).plan == .indexes([[index("a")]]))
     try await backend.close()
   }
 

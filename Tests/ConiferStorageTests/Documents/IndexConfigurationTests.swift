@@ -38,7 +38,8 @@ import Testing
           ]
         },
         {"collectionGroup": "ratings", "fieldPath": "text", "indexes": []},
-        {"collectionGroup": "ratings", "fieldPath": "*", "indexes": []}
+        {"collectionGroup": "ratings", "fieldPath": "*", "indexes": []},
+        {"collectionGroup": "users", "fieldPath": "*", "indexes": [{"order": "ASCENDING"}]}
       ]
     }
     """
@@ -59,7 +60,11 @@ import Testing
       DocumentIndex("ratings", [field("user.id", .contains)]),
     ]
     #expect(try IndexConfiguration(json: exported).indexes == expected)
-    #expect(try IndexConfiguration(json: "{}").indexes.isEmpty)
+    for json in [
+      "{\"indexes\": []}", "{\"fieldOverrides\": []}", "{\"$schema\": \"x\", \"indexes\": []}",
+    ] {
+      #expect(try IndexConfiguration(json: json).indexes.isEmpty)
+    }
   }
 
   @Test func `What is written reads back as the same indexes`() throws {
@@ -112,11 +117,29 @@ import Testing
     ("{\"indexes\": [", "The index configuration is no JSON"),
     ("{} {}", "The index configuration is no JSON"),
     ("[]", "The index configuration must be an object."),
+    ("{}", "The index configuration lacks the key indexes: write"),
+    ("{\"index\": []}", "The index configuration has the key \"index\""),
+    (
+      "{\"indexes\": [], \"fieldOverides\": []}",
+      "The index configuration has the key \"fieldOverides\""
+    ),
     ("{\"indexes\": {}}", "indexes: must be an array"),
     ("{\"indexes\": [7]}", "indexes[0]: must be an object"),
     ("{\"indexes\": [{}]}", "indexes[0]: lacks the key collectionGroup"),
     (
       "{\"indexes\": [{\"collectionGroup\": 1}]}", "indexes[0].collectionGroup: must be a string"
+    ),
+    (
+      "{\"indexes\": [{\"collectionGroup\": \"..\"}]}",
+      "indexes[0].collectionGroup: '..' cannot be the id of a collection"
+    ),
+    (
+      "{\"fieldOverrides\": [{\"collectionGroup\": \"__a__\"}]}",
+      "fieldOverrides[0].collectionGroup: '__a__' cannot be the id of a collection"
+    ),
+    (
+      "{\"indexes\": [{\"collectionGroup\": \"a/b\", \"fields\": [{\"fieldPath\": \"a\", \"order\": \"ASCENDING\"}]}]}",
+      "indexes[0]: \"a/b\" is no collection's id"
     ),
     (
       "{\"indexes\": [{\"collectionGroup\": \"c\"}]}", "indexes[0]: lacks the key fields"
@@ -162,8 +185,13 @@ import Testing
     (
       """
       {"fieldOverrides": [{"collectionGroup": "c", "fieldPath": "*", "indexes": [
-        {"order": "ASCENDING"}]}]}
-      """, "fieldOverrides[0].fieldPath: \"*\" is no field"
+        {"order": "UP"}]}]}
+      """, "fieldOverrides[0].indexes[0].order: must be ASCENDING or DESCENDING"
+    ),
+    (
+      """
+      {"indexes": [{"collectionGroup": "c", "fields": [{"fieldPath": "*", "order": "ASCENDING"}]}]}
+      """, "indexes[0].fields[0].fieldPath: \"*\" is no field"
     ),
   ])
   func `What is wrong is refused with its place`(json: String, message: String) {

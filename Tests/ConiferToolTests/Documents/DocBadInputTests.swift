@@ -73,7 +73,9 @@ import Testing
       ["--where", "n in 1"], ["--where", "n != 1", "--where", "m != 1"], ["--start-at", "1"],
       ["--order-by", "n", "--start-at", "1", "--start-after", "1"],
       ["--typed", "--where", "n == 1"],
-      ["--where", "__name__ == 1"],
+      ["--where", "__name__ == 1"], ["--where", "n == [[1]]"], ["--where", "__x__ == 1"],
+      ["--order-by", "n", "--start-at", "[[1]]"], ["--order-by", "n:up"], ["--order-by", "n:"],
+      ["--order-by", "n", "--order-by", "n:desc"],
       ["--sum", "a", "--sum", "b", "--sum", "c", "--sum", "d", "--sum", "e", "--count"],
     ])
   func badQuery(options: [String]) async throws {

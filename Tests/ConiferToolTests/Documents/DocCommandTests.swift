@@ -114,6 +114,11 @@ import Testing
     let numbers = await doc("query", "rooms", "--count", "--sum", "n", "--average", "n", "--json")
     #expect(numbers.line == #"{"count":6,"sum n":21,"average n":3.5}"#)
     #expect(await doc("query", "rooms", "--count").line == "count  6")
+    let repeated = ["--sum", "n", "--sum", "`n`", "--average", "n", "--average", "n"]
+    let once = await sandbox.run(
+      ["doc", "query", "rooms", "--tree", Self.tree] + repeated, store: sandbox.url("lmdb"))
+    #expect(once.text == "sum n      21\naverage n  3.5\n")
+    #expect(await doc("query", "rooms", "--order-by", "`n:up`").text.isEmpty)
     let json = await doc("query", "rooms", "--where", "n == 1", "--json").line
     #expect(json == #"[{"path":"rooms/r1","fields":{"even":false,"n":1,"tags":["t1"]}}]"#)
 
@@ -137,6 +142,17 @@ import Testing
     #expect(
       await doc("indexes").text.contains(
         "rooms       collection  even ascending, n ascending  ready"))
+  }
+
+  @Test("A query is told why it can have no index")
+  func obstacle() async throws {
+    let collection = "a/\(String(repeating: "b", count: 200))/c"
+    #expect(await doc("set", "\(collection)/d", #"{"n": 1}"#).status == .success)
+    let notes = await doc("query", collection, "--where", "n == 1", "--explain").notes
+    #expect(
+      notes.contains("no index           the path of the collection takes 209 bytes"), "\(notes)")
+    #expect(!notes.contains("hint"))
+    #expect(!(await doc("query", collection, "--explain").notes.contains("no index")))
   }
 
   @Test("Only set and import make a store, and a tree holds nodes or documents")

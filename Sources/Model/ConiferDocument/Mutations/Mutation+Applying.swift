@@ -25,10 +25,10 @@ extension Mutation {
   private func transformed(
     _ fields: MapValue, _ transforms: [FieldTransform], from before: MapValue?, written: Timestamp
   ) -> MapValue {
-    transforms.reduce(fields) { fields, transform in
+    transforms.reduce(into: fields) { fields, transform in
       let field = transform.field
       let value = transform.operation == .serverTimestamp ? before?[field] : fields[field]
-      return fields.setting(field, to: transform.operation.applied(to: value, written: written))
+      fields.set(transform.operation.applied(to: value, written: written), at: field)
     }
   }
 
@@ -58,10 +58,10 @@ extension Mutation {
         createTime: document.createTime(in: state), writes: .committed)
     }
     func answered(_ fields: MapValue) -> MapValue {
-      zip(transforms, results).reduce(fields) { fields, answer in
+      zip(transforms, results).reduce(into: fields) { fields, answer in
         let (transform, result) = answer
         let value = transform.operation.acknowledged(on: fields[transform.field], result: result)
-        return fields.setting(transform.field, to: value)
+        fields.set(value, at: transform.field)
       }
     }
     switch change {

@@ -46,8 +46,8 @@ extension Mutation {
   ) throws(DocumentError) -> Mutation {
     var reader = WriteReader(ValueCheck(database: database), deletions: .anywhere)
     let fields = try reader.read(data, at: [], depth: 0)
-    let given = reader.leaves + reader.transforms.map(\.field)
-    for name in names where !given.contains(where: name.contains) {
+    let given = FieldMask(reader.leaves + reader.transforms.map(\.field))
+    for name in names where !given.reaches(into: name) {
       throw DocumentError(
         .invalidWrite,
         "The field '\(name)' is to be merged but is not in the data. Give it a value, or do not "
@@ -56,11 +56,10 @@ extension Mutation {
     let mask = FieldMask(names)
     let transforms = reader.transforms.filter { mask.covers($0.field) }
     // The value of a field that is only transformed is not the mask's to delete.
-    let masked = mask.paths.filter { name in
-      !transforms.contains { $0.field == name }
-    }
-    let kept = MapValue.empty.taking(FieldMask(masked), from: fields)
-    return try Mutation(path, .patch(kept, FieldMask(masked), transforms)).validated(kept)
+    let transformed = Set(transforms.map(\.field))
+    let masked = FieldMask(mask.paths.filter { !transformed.contains($0) })
+    let kept = MapValue.empty.taking(masked, from: fields)
+    return try Mutation(path, .patch(kept, masked, transforms)).validated(kept)
   }
 
   /// Fields of a document that exists are replaced, others stay.
@@ -85,7 +84,7 @@ extension Mutation {
         .invalidWrite,
         "An update writes '\(outer)' and also '\(inner)' within it. Write one of them.")
     }
-    var fields = MapValue.empty
+    var values: [(field: FieldPath, value: DocumentValue)] = []
     var mask: [FieldPath] = []
     for (field, value) in data {
       for count in 1...field.names.count {
@@ -94,13 +93,15 @@ extension Mutation {
       // The maps on the way count as levels.
       let depth = field.names.count - 1
       try reader.check.checkDepth(depth, at: field.names)
+      let transforms = reader.transforms.count
       let value = try reader.read(value, at: field.names, depth: depth, isTop: true)
-      if let value { fields = fields.setting(field, to: value) }
+      if let value { values.append((field, value)) }
       // Only a transform leaves the field itself as it is.
-      if value != nil || !reader.transforms.contains(where: { $0.field == field }) {
-        mask.append(field)
-      }
+      if value != nil || reader.transforms.count == transforms { mask.append(field) }
     }
+    // In their order each is added at the end of its map.
+    let fields = values.sorted { $0.field < $1.field }
+      .reduce(into: MapValue.empty) { $0.set($1.value, at: $1.field) }
     return try Mutation(path, .patch(fields, FieldMask(mask), reader.transforms), if: precondition)
       .validated(fields)
   }

@@ -35,7 +35,7 @@ public struct MutationBatch: Sendable, Hashable {
       return Mutation(
         mutation.path,
         .patch(
-          bases.reduce(.empty) { $0.setting($1.0, to: $1.1) }, FieldMask(bases.map(\.0)), []),
+          bases.reduce(into: .empty) { $0.set($1.1, at: $1.0) }, FieldMask(bases.map(\.0)), []),
         if: .exists(true))
     }
     self.init(written: written, bases: bases, mutations: mutations)

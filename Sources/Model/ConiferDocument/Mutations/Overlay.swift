@@ -87,11 +87,10 @@ public struct Overlay: Sendable, Hashable {
 
   /// Gives server timestamps the previous values that a document has.
   private func stamping(_ fields: MapValue, over base: MapValue?) -> MapValue {
-    stamped.reduce(fields) { fields, field in
-      guard case .serverTimestamp(let written, _) = fields[field] else { return fields }
-      return fields.setting(
-        field,
-        to: FieldTransform.Operation.serverTimestamp.applied(to: base?[field], written: written))
+    stamped.reduce(into: fields) { fields, field in
+      guard case .serverTimestamp(let written, _) = fields[field] else { return }
+      let operation = FieldTransform.Operation.serverTimestamp
+      fields.set(operation.applied(to: base?[field], written: written), at: field)
     }
   }
 
@@ -136,13 +135,8 @@ public struct Overlay: Sendable, Hashable {
         case (.verify, _): return false
         case (.patch(_, let mask, let transforms), _):
           guard mutation.precondition.isPlain else { return false }
-          open = open.filter { field in
-            !mask.paths.contains { $0.contains(field) }
-              && !(stamped.contains(field)
-                && transforms.contains {
-                  $0.field == field && $0.operation == .serverTimestamp
-                })
-          }
+          let times = stamped.intersection(transforms.times)
+          open = open.filter { !mask.covers($0) && !times.contains($0) }
           if case .patch = effect, open.isEmpty { return true }
         }
       }

@@ -20,36 +20,30 @@ struct TouchedFields {
   mutating func add(_ change: Mutation.Change) {
     switch change {
     case .set(_, let transforms):
-      stamped = Set(times(transforms).filter { isUponBase($0) })
+      stamped = Set(transforms.times.filter { isUponBase($0) })
       all = nil
     case .delete:
       stamped = []
       all = nil
     case .patch(_, let mask, let transforms):
-      let times = times(transforms).filter { isUponBase($0) }
-      let others = mask.paths + transforms.map(\.field).filter { !times.contains($0) }
-      stamped = stamped.filter { field in !others.contains { $0.overlaps(field) } }
+      let times = Set(transforms.times.filter { isUponBase($0) })
+      let others = mask.union(transforms.map(\.field).filter { !times.contains($0) })
+      stamped = stamped.filter { !others.overlaps($0) }
       stamped.formUnion(times)
-      all = all?.union(mask.paths).union(transforms.map(\.field))
+      all = all?.union(mask.paths + transforms.map(\.field))
     case .verify: return
     }
     isWritten = true
   }
 
-  private func times(_ transforms: [FieldTransform]) -> [FieldPath] {
-    transforms.filter { $0.operation == .serverTimestamp }.map(\.field)
-  }
-
   /// Whether a field has what the document had before all writes, or a server timestamp upon that.
   private func isUponBase(_ field: FieldPath) -> Bool {
     if stamped.contains(field) { return true }
-    return all.map { !$0.paths.contains { $0.overlaps(field) } } ?? false
+    return all.map { !$0.overlaps(field) } ?? false
   }
 }
 
-extension FieldPath {
-  /// Whether one of two paths is the other's beginning.
-  fileprivate func overlaps(_ other: FieldPath) -> Bool {
-    contains(other) || other.contains(self)
-  }
+extension [FieldTransform] {
+  /// The fields that get the time of the write.
+  var times: [FieldPath] { filter { $0.operation == .serverTimestamp }.map(\.field) }
 }

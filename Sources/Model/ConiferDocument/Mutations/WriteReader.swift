@@ -121,9 +121,14 @@ struct WriteReader {
   }
 
   private static func lastOfEachName(_ pairs: [(String, WriteValue)]) -> [(String, WriteValue)] {
-    var places = MapValue.empty
-    for (index, pair) in pairs.enumerated() { places[pair.0] = .integer(Int64(index)) }
-    guard places.count < pairs.count else { return pairs }
-    return pairs.enumerated().filter { places[$1.0] == .integer(Int64($0)) }.map(\.element)
+    let order = pairs.indices.sorted { a, b in
+      let names = pairs[a].0.compareUTF8(pairs[b].0)
+      return names == 0 ? a < b : names < 0
+    }
+    let repeated = zip(order, order.dropFirst())
+      .filter { pairs[$0].0.hasSameBytes(as: pairs[$1].0) }.map(\.0)
+    guard !repeated.isEmpty else { return pairs }
+    let dropped = Set(repeated)
+    return pairs.indices.filter { !dropped.contains($0) }.map { pairs[$0] }
   }
 }

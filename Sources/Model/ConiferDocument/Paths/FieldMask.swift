@@ -19,7 +19,33 @@ public struct FieldMask: Sendable, Hashable {
   public var isEmpty: Bool { paths.isEmpty }
 
   /// Whether a field is one of the mask's, or within one.
-  public func covers(_ field: FieldPath) -> Bool { paths.contains { $0.contains(field) } }
+  public func covers(_ field: FieldPath) -> Bool {
+    (1...field.names.count).contains { count in
+      let path = FieldPath(unchecked: Array(field.names[..<count]))
+      let place = place(of: path)
+      return place < paths.count && paths[place] == path
+    }
+  }
+
+  /// Whether a path is the field, or within it.
+  func reaches(into field: FieldPath) -> Bool {
+    // In sorted order what is within a path follows it directly.
+    let place = place(of: field)
+    return place < paths.count && field.contains(paths[place])
+  }
+
+  /// Whether the field is one of the mask's, within one, or around one.
+  func overlaps(_ field: FieldPath) -> Bool { reaches(into: field) || covers(field) }
+
+  /// The place of the first path that does not come before another one.
+  private func place(of path: FieldPath) -> Int {
+    var (low, high) = (0, paths.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if paths[middle] < path { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
 
   /// The paths of both.
   public func union(_ other: some Sequence<FieldPath>) -> FieldMask { FieldMask(paths + other) }

@@ -23,7 +23,7 @@ extension DocumentQuery {
 
   /// The query with a further order.
   ///
-  /// - Throws: `invalidQuery` when a start or an end was given before.
+  /// - Throws: `invalidQuery` when a start or an end was given before, or the query has an order by the field.
   public func ordered(
     by field: FieldPath, _ direction: Direction = .ascending
   ) throws(DocumentError) -> DocumentQuery {
@@ -35,6 +35,7 @@ extension DocumentQuery {
     }
     var query = self
     query.explicitOrders.append(Order(field, direction))
+    try query.checkOrders()
     try query.checkCount()
     return query
   }

@@ -7,6 +7,7 @@ extension DocumentQuery {
     explicitOrders = target.orders
     if let filter = target.filter { filters = [try checked(filter)] }
     try checkFilters()
+    try checkOrders()
     start = target.start
     end = target.end
     for cursor in [start, end] {

@@ -56,6 +56,15 @@ extension DocumentQuery {
     }
   }
 
+  /// Checks the orders against each other.
+  func checkOrders() throws(DocumentError) {
+    for (place, order) in explicitOrders.enumerated() {
+      try checkExists(order.field, "An order")
+      guard explicitOrders[..<place].contains(where: { $0.field == order.field }) else { continue }
+      throw conflict("two orders by '\(order.field)'", "Order by each field once.")
+    }
+  }
+
   /// Checks the number of filters and orders; a collection below a document counts one.
   func checkCount() throws(DocumentError) {
     var count = Filter.and(filters).fieldFilters.count + explicitOrders.count

@@ -13,6 +13,7 @@ extension DocumentQuery {
 
   private func checked(_ filter: FieldFilter) throws(DocumentError) -> FieldFilter {
     let name = filter.operator.rawValue
+    try checkExists(filter.field, "A filter")
     if filter.operator.takesList {
       guard let values = filter.value.array, !values.isEmpty else {
         throw DocumentError(
@@ -28,7 +29,12 @@ extension DocumentQuery {
       }
     }
     guard filter.field.isDocumentID else {
-      try checkNoPendingTimestamp(filter.value, "The filter on '\(filter.field)'")
+      let what = "The filter on '\(filter.field)'"
+      try checkNoPendingTimestamp(filter.value, what)
+      // A list of values may list arrays.
+      for value in filter.operator.takesList ? filter.list : [filter.value] {
+        try checkNoNestedArray(value, what)
+      }
       return filter
     }
     if filter.operator.searchesArray {
@@ -54,7 +60,9 @@ extension DocumentQuery {
     }
     var checked: [DocumentValue] = []
     for (order, value) in zip(explicitOrders, values) {
-      try checkNoPendingTimestamp(value, "A start or an end at '\(order.field)'")
+      let what = "A start or an end at '\(order.field)'"
+      try checkNoPendingTimestamp(value, what)
+      try checkNoNestedArray(value, what)
       checked.append(order.field.isDocumentID ? try reference(value) : value)
     }
     return checked
@@ -84,6 +92,25 @@ extension DocumentQuery {
       values.append(value)
     }
     return values
+  }
+
+  /// Checks that documents may have a field.
+  func checkExists(_ field: FieldPath, _ what: String) throws(DocumentError) {
+    guard !field.isDocumentID, field.names.contains(where: { DocumentLimits.isReserved($0) }) else {
+      return
+    }
+    throw DocumentError(
+      .invalidQuery,
+      "\(what) names the field '\(field)', and no document has one: '__…__' is reserved. "
+        + "Name another field.")
+  }
+
+  /// Checks that a value is one that a field may have.
+  private func checkNoNestedArray(_ value: DocumentValue, _ what: String) throws(DocumentError) {
+    guard value.nestsArrays else { return }
+    throw DocumentError(
+      .invalidQuery,
+      "\(what) has an array directly within an array, and no field has. Leave one of them out.")
   }
 
   /// Checks that a value holds no server timestamp that the server has yet to say.
@@ -118,5 +145,16 @@ extension DocumentQuery {
       .invalidQuery,
       "A value for '__name__' is not the id of a document. Give an id without a slash, in a group "
         + "of collections the whole path of a document, or a reference of this database.")
+  }
+}
+
+extension DocumentValue {
+  /// Whether an array is directly within another one.
+  fileprivate var nestsArrays: Bool {
+    switch self {
+    case .array(let values): return values.contains { $0.array != nil || $0.nestsArrays }
+    case .map(let map): return map.fields.contains { $0.value.nestsArrays }
+    default: return false
+    }
   }
 }

@@ -11,8 +11,14 @@ extension MapValue {
   /// The map with a value at a field path; what stands on the way and is no map becomes one.
   public func setting(_ path: FieldPath, to value: DocumentValue) -> MapValue {
     var map = self
-    map.set(value, at: path.names[...])
+    map.set(value, at: path)
     return map
+  }
+
+  /// Sets a value at a field path; what stands on the way and is no map becomes one. Nothing is copied where nobody
+  /// else holds the map.
+  package mutating func set(_ value: DocumentValue, at path: FieldPath) {
+    set(value, at: path.names[...])
   }
 
   /// The map without the field at a path; maps on the way stay, also when they become empty.
@@ -28,7 +34,13 @@ extension MapValue {
       self[name] = value
       return
     }
-    var child = self[name]?.map ?? .empty
+    var child = MapValue.empty
+    let place = place(of: name)
+    if place.isFound, case .map(let map) = fields[place.index].value {
+      child = map
+      // The child alone holds its fields now, so they are changed in place.
+      fields[place.index] = Field(name, .null)
+    }
     child.set(value, at: names.dropFirst())
     self[name] = .map(child)
   }
@@ -44,9 +56,46 @@ extension MapValue {
   }
 
   /// The map with the fields of a mask taken from another one: those that it lacks are removed.
+  ///
+  /// It is made in one pass, whose cost grows with the fields and the mask's paths, not with their product.
   public func taking(_ mask: FieldMask, from other: MapValue) -> MapValue {
-    mask.paths.reduce(self) { map, path in
-      other[path].map { map.setting(path, to: $0) } ?? map.removing(path)
+    taking(mask.paths[...], from: other, depth: 0)
+  }
+
+  /// - Parameters:
+  ///   - paths: sorted; they have the same names down to a depth, at which this map and the other one are.
+  private func taking(
+    _ paths: ArraySlice<FieldPath>, from other: MapValue, depth: Int
+  ) -> MapValue {
+    var taken: [Field] = []
+    var passed = 0
+    var rest = paths
+    while let name = rest.first?.names[depth] {
+      let inner = rest.prefix { $0.names[depth].hasSameBytes(as: name) }
+      rest = rest[inner.endIndex...]
+      let place = place(of: name)
+      taken += fields[passed..<place.index]
+      passed = place.index + (place.isFound ? 1 : 0)
+      let own = place.isFound ? fields[place.index].value : nil
+      if let value = MapValue.value(own, taking: inner, from: other[name], depth: depth + 1) {
+        taken.append(Field(name, value))
+      }
     }
+    taken += fields[passed...]
+    return MapValue(sorted: taken)
+  }
+
+  /// A value with what paths that lead to it or into it take from another one.
+  private static func value(
+    _ own: DocumentValue?, taking paths: ArraySlice<FieldPath>, from other: DocumentValue?,
+    depth: Int
+  ) -> DocumentValue? {
+    // A path stands before those within it, which add nothing to it.
+    if paths.first?.names.count == depth { return other }
+    let inner = other?.map ?? .empty
+    if let map = own?.map { return .map(map.taking(paths, from: inner, depth: depth)) }
+    // What is no map becomes one only when something is put into it.
+    let taken = MapValue.empty.taking(paths, from: inner, depth: depth)
+    return taken.isEmpty ? own : .map(taken)
   }
 }

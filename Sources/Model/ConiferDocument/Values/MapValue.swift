@@ -28,7 +28,7 @@ public struct MapValue: Sendable {
   }
 
   /// The fields, in the order of their names; no name is there twice.
-  public private(set) var fields: [Field]
+  public internal(set) var fields: [Field]
 
   /// A map without fields.
   public static let empty = MapValue(sorted: [])
@@ -91,7 +91,7 @@ public struct MapValue: Sendable {
   }
 
   /// Where the name is, or where it belongs.
-  private func place(of name: String) -> (index: Int, isFound: Bool) {
+  func place(of name: String) -> (index: Int, isFound: Bool) {
     var (low, high) = (0, fields.count)
     while low < high {
       let middle = (low + high) / 2

@@ -16,10 +16,10 @@ extension Mutation {
       base = (document.fields ?? .empty).taking(mask, from: fields)
     }
     var results: [DocumentValue] = []
-    let fields = transforms.reduce(base) { fields, transform in
+    let fields = transforms.reduce(into: base) { fields, transform in
       let (value, result) = transform.operation.stored(on: fields[transform.field], at: time)
       results.append(result)
-      return fields.setting(transform.field, to: value)
+      fields.set(value, at: transform.field)
     }
     if document.fields == fields { return (document, results) }
     let made = document.fields == nil ? time : document.creationTime

@@ -21,7 +21,7 @@ public struct IndexDefinition: Sendable {
 
   /// The most components of one index.
   package static let mostComponents = 4
-  /// The most indexes of one tree.
+  /// The most indexes of one tree of nodes.
   package static let mostInTree = 64
   /// The most segments of a pattern.
   static let deepest = 32

@@ -24,6 +24,16 @@ extension DocumentExplanation {
       table.add("waiting writes", "laid over \(Figures.count(overlays)) documents")
     }
     if let building { table.add("being built", "\(building), which will serve the query") }
+    switch obstacle {
+    case .encryption:
+      table.add("no index", "an encrypted store keeps none: their keys would show values")
+    case .longPath(let bytes, let most):
+      table.add(
+        "no index",
+        "the path of the collection takes \(bytes) bytes in the keys of an index, which have room for \(most)"
+      )
+    case nil: break
+    }
     guard let hint else { return table.lines }
     table.add("hint", "declare the index \(hint)")
     return table.lines + IndexConfiguration([hint]).json.split(separator: "\n").map(String.init)

@@ -105,6 +105,17 @@ enum DocumentInput {
     where text.hasSuffix(ending) {
       return DocumentQuery.Order(try field(String(text.dropLast(ending.count))), direction)
     }
+    // A name in back quotes may hold colons.
+    var isQuoted = false
+    let hasColon = text.utf8.contains { byte in
+      if byte == UInt8(ascii: "`") { isQuoted.toggle() }
+      return byte == UInt8(ascii: ":") && !isQuoted
+    }
+    guard !hasColon else {
+      throw Failure.usage(
+        "The order '\(text)' ends in neither :asc nor :desc; a name that holds a colon stands in back quotes."
+      )
+    }
     return DocumentQuery.Order(try field(text))
   }
 }

@@ -80,9 +80,12 @@ struct AggregateOptions: ParsableArguments {
   @Option(help: "Print the average of a field. May repeat.")
   var average: [String] = []
 
-  /// What is to be computed; nothing when the documents are wanted.
+  /// What is to be computed, each once; nothing when the documents are wanted.
   func wanted() throws -> [Aggregate] {
-    try (count ? [.count] : []) + sum.map { .sum(try DocumentInput.field($0)) }
+    let all =
+      try (count ? [.count] : []) + sum.map { Aggregate.sum(try DocumentInput.field($0)) }
       + average.map { .average(try DocumentInput.field($0)) }
+    var seen: Set<Aggregate> = []
+    return all.filter { seen.insert($0).inserted }
   }
 }

@@ -146,6 +146,7 @@ struct Migration {
           var difference: String
           do {
             try await copy(source, target, &marker)
+            try await buildIndexes(target)
             let (mine, theirs) = try await digests(source, target)
             if mine == theirs {
               marker.digest = mine.text
@@ -188,6 +189,22 @@ struct Migration {
     copier.advanced = { progress.advance(to: $0) }
     try await copier.run(from: marker.place)
     marker = current
+  }
+
+  /// Builds the indexes of the new store, so that it answers as quickly as the source from the first query on.
+  private func buildIndexes(_ target: any StorageBackend) async throws {
+    while try Self.isBuilding(target), try await target.tidy(.milliseconds(500)) {}
+  }
+
+  private static func isBuilding(_ backend: any StorageBackend) throws -> Bool {
+    try backend.inspect { view in
+      try view.trees().contains { tree in
+        if tree.order == .documents, let documents = view as? any DocumentView {
+          return try documents.documentIndexes(tree.id).contains { $0.state != .ready }
+        }
+        return try view.indexes(tree.id).contains { $0.state != .ready }
+      }
+    }
   }
 
   private func digests(

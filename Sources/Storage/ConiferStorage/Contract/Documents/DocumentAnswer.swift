@@ -36,6 +36,14 @@ public struct DocumentExplanation: Hashable, Sendable {
     case indexes([[DocumentIndex]])
   }
 
+  /// The reason why no index can serve a query, such as that the store is encrypted.
+  public enum Obstacle: Hashable, Sendable {
+    /// The store is encrypted and keeps no indexes: the values in their keys would be readable.
+    case encryption
+    /// The path of the query's collection takes so many bytes in the keys of an index, and fewer have room there.
+    case longPath(bytes: Int, most: Int)
+  }
+
   /// The way in which the query found its documents.
   public var plan: Plan
   /// How many stored documents were looked at.
@@ -55,6 +63,9 @@ public struct DocumentExplanation: Hashable, Sendable {
   public var hint: DocumentIndex?
   /// The index that will serve the query once it is built.
   public var building: DocumentIndex?
+  /// Why the query has to read every document, although an index would spare that elsewhere; nil when one can be
+  /// declared, or none would help.
+  public var obstacle: Obstacle?
 
   /// An explanation without costs.
   public init(_ plan: Plan) { self.plan = plan }

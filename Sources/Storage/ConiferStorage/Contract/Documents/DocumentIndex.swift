@@ -37,6 +37,8 @@ public struct DocumentIndex: Sendable {
     }
   }
 
+  /// The most indexes of one tree of documents: as many as the service allows composite ones.
+  package static let mostInTree = 1000
   /// The most fields of one index.
   static let mostFields = 100
 

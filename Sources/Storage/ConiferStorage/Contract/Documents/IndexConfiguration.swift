@@ -4,8 +4,8 @@ import ConiferTree
 /// The declared indexes of documents in the JSON form of the vendor's tool (`firebase
 /// firestore:indexes`).
 ///
-/// Exemptions of single fields, indexes for nearest-neighbour search and keys that mean nothing here
-/// are passed over: nothing is indexed that is not declared.
+/// Exemptions of single fields, overrides of all fields at once (`*`), indexes for nearest-neighbour search
+/// and keys of an index that mean nothing here are passed over: nothing is indexed that is not declared.
 public struct IndexConfiguration: Sendable, Hashable {
   /// The indexes, each once.
   public let indexes: [DocumentIndex]
@@ -22,7 +22,8 @@ public struct IndexConfiguration: Sendable, Hashable {
   ///
   /// - Parameter json: the text that the vendor's tool exports.
   /// - Throws: `invalid`, naming the place, such as
-  ///   `indexes[2].fields[0].order: must be ASCENDING or DESCENDING, not "UP"`.
+  ///   `indexes[2].fields[0].order: must be ASCENDING or DESCENDING, not "UP"`; also for a text with neither
+  ///   `indexes` nor `fieldOverrides`, or with another key beside them.
   public init(json: String) throws(StoreError) {
     self.init(try IndexConfigurationReader.indexes(Array(json.utf8)))
   }

@@ -33,7 +33,9 @@ extension DocumentView {
   ) throws(StoreError) -> [Document] {
     let lane = Lane(tree: tree)
     if let packed = self as? PackedView {
-      return try DocumentFinder(packed.snapshot, lane, allowance).answer(query, nil).documents
+      return try DocumentFinder(
+        packed.snapshot, lane, allowance, keepsIndexes: packed.keepsIndexes
+      ).answer(query, nil).documents
     }
     // Another backend knows of no allowance: what it gives is counted afterwards.
     let found = try self.query(lane, query).documents

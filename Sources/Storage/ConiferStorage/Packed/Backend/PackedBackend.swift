@@ -210,7 +210,9 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// Reads one moment with all that a packed backend can read.
   func readPacked<R>(_ body: (PackedView) throws(StoreError) -> R) throws(StoreError) -> R {
     try requireOwnProcess()
-    return try readNewest { (snapshot) throws(StoreError) in try body(PackedView(snapshot)) }
+    return try readNewest { (snapshot) throws(StoreError) in
+      try body(PackedView(snapshot, keepsIndexes: !traits.isEncrypted))
+    }
   }
 
   /// Reads the newest generation; the store's view is opened when memory does not know what is asked.

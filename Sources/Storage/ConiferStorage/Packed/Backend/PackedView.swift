@@ -6,8 +6,13 @@ import ConiferTree
 /// The contract's view over a snapshot.
 final class PackedView: StorageView {
   let snapshot: LeafSnapshot
+  /// Whether indexes may be declared: an encrypted store has none.
+  let keepsIndexes: Bool
 
-  init(_ snapshot: LeafSnapshot) { self.snapshot = snapshot }
+  init(_ snapshot: LeafSnapshot, keepsIndexes: Bool = true) {
+    self.snapshot = snapshot
+    self.keepsIndexes = keepsIndexes
+  }
 
   func trees() throws(StoreError) -> [TreeInfo] { try Trees.all(snapshot) }
 
@@ -38,7 +43,10 @@ final class PackedView: StorageView {
   ) throws(StoreError) -> QueryAnswer {
     let order = try info(tree).order
     try order.requireNodes()
-    return try QueryReader(runs(tree), order).answer(path, spec)
+    var answer = try QueryReader(runs(tree), order).answer(path, spec)
+    // An index that the store refuses is no advice.
+    if !keepsIndexes { answer.explanation.hint = nil }
+    return answer
   }
 
   func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] {

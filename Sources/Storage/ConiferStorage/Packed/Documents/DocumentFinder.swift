@@ -13,12 +13,16 @@ struct DocumentFinder {
   private let overlays: OverlayRows
   private let meter: ReadMeter
   private let allowance: ReadAllowance?
+  private let keepsIndexes: Bool
 
-  /// - Parameter allowance: what may be kept of what the server sent; nil for all of it.
+  /// - Parameters:
+  ///   - allowance: what may be kept of what the server sent; nil for all of it.
+  ///   - keepsIndexes: whether indexes may be declared.
   init(
-    _ view: LeafSnapshot, _ lane: Lane, _ allowance: ReadAllowance? = nil
+    _ view: LeafSnapshot, _ lane: Lane, _ allowance: ReadAllowance? = nil, keepsIndexes: Bool
   ) throws(StoreError) {
     self.allowance = allowance
+    self.keepsIndexes = keepsIndexes
     self.view = view
     self.lane = lane
     meter = ReadMeter()
@@ -104,7 +108,7 @@ struct DocumentFinder {
   }
 
   /// Adds the index that is being built and will serve the query, or else the one that would have
-  /// spared reading every document.
+  /// spared reading every document, or else why there can be none.
   private func tell(
     _ target: DocumentTarget, _ indexes: DocumentIndexes, _ hint: DocumentIndex?,
     _ explanation: inout DocumentExplanation
@@ -116,6 +120,26 @@ struct DocumentFinder {
       return true
     }
     explanation.building = building?.index
-    if building == nil { explanation.hint = hint }
+    guard building == nil else { return }
+    if keepsIndexes { explanation.hint = hint }
+    if explanation.hint == nil { explanation.obstacle = obstacle(target, hint) }
+  }
+
+  /// - Parameter hint: the index that may not be declared; nil when none would serve the target.
+  private func obstacle(
+    _ target: DocumentTarget, _ hint: DocumentIndex?
+  ) -> DocumentExplanation.Obstacle? {
+    if hint != nil { return .encryption }
+    guard case .collection(let collection) = target.source else { return nil }
+    let (bytes, most) = (
+      DocumentIndexRows.bytes(collection).count, DocumentIndexRows.longestCollection
+    )
+    guard bytes > most, let short = try? CollectionPath(collection.id) else { return nil }
+    let elsewhere = DocumentTarget(
+      source: .collection(short), filter: target.filter, orders: target.orders,
+      limit: target.limit, start: target.start, end: target.end)
+    return DocumentPlanner.plan(elsewhere, []).hint.map { _ in
+      keepsIndexes ? .longPath(bytes: bytes, most: most) : .encryption
+    }
   }
 }

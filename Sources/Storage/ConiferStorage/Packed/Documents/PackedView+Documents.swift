@@ -60,7 +60,7 @@ extension PackedView: DocumentView {
   func query(
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer {
-    try DocumentFinder(snapshot, lane).answer(query, id)
+    try DocumentFinder(snapshot, lane, keepsIndexes: keepsIndexes).answer(query, id)
   }
 
   func matchesVersion(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> MatchesVersion? {

@@ -19,6 +19,14 @@ enum DeclaredIndex: Hashable, Sendable, CustomStringConvertible {
     return index
   }
 
+  /// The most indexes of its kind that one tree has.
+  var mostInTree: Int {
+    switch self {
+    case .children: IndexDefinition.mostInTree
+    case .documents: DocumentIndex.mostInTree
+    }
+  }
+
   /// What has an entry in the index, in a word.
   var unit: String {
     switch self {

@@ -56,19 +56,19 @@ struct IndexSet: Equatable, Sendable {
   ///
   /// - Returns: whether anything changed.
   mutating func declare(_ definitions: [DeclaredIndex]) throws(StoreError) -> Bool {
-    var wanted: [DeclaredIndex] = []
-    for definition in definitions where !wanted.contains(definition) { wanted.append(definition) }
-    guard wanted.count <= IndexDefinition.mostInTree else {
+    var seen: Set<DeclaredIndex> = []
+    let wanted = definitions.filter { seen.insert($0).inserted }
+    if let most = wanted.first?.mostInTree, wanted.count > most {
       throw StoreError(
         .invalid,
-        "A tree has at most \(IndexDefinition.mostInTree) indexes, not \(wanted.count): declare "
-          + "those that queries need.")
+        "A tree has at most \(most) indexes, not \(wanted.count): declare those that queries need.")
     }
     let old = indexes
-    dropped += old.filter { !wanted.contains($0.definition) }.map(\.number)
+    dropped += old.filter { !seen.contains($0.definition) }.map(\.number)
+    let known = Dictionary(old.map { ($0.definition, $0) }) { first, _ in first }
     indexes = []
     for definition in wanted {
-      if let known = old.first(where: { $0.definition == definition }) {
+      if let known = known[definition] {
         indexes.append(known)
       } else {
         indexes.append(try fresh(definition))
@@ -154,7 +154,8 @@ struct IndexSet: Equatable, Sendable {
     }
     // Two indexes with one number would share rows.
     let numbers = set.indexes.map(\.number) + set.dropped
-    guard reader.isAtEnd, set.indexes.count <= IndexDefinition.mostInTree,
+    guard reader.isAtEnd,
+      set.indexes.first.map({ set.indexes.count <= $0.definition.mostInTree }) ?? true,
       Set(numbers).count == numbers.count, numbers.allSatisfy({ $0 > 0 && $0 < set.next })
     else { throw damage() }
     return set

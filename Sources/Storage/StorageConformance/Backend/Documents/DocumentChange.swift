@@ -17,6 +17,7 @@ struct DocumentChange: Sendable, CustomStringConvertible {
     case replace
     case purge
     case match
+    case confirm
     case removeQuery
     case pin
     case unpin
@@ -44,7 +45,11 @@ struct DocumentChange: Sendable, CustomStringConvertible {
     switch kind {
     case .put:
       let count = Int.random(in: 1...4, using: &random)
-      return [.documents(tree.info.id, (0..<count).map { _ in .put(random.document()) })]
+      let newest = tree.documents.known.values.map(\.readTime).max()
+      let edits = (0..<count).map { _ in
+        DocumentEdit.put(random.document(after: random.one(in: 2) ? newest : nil))
+      }
+      return [.documents(tree.info.id, edits)]
     case .forget:
       let known = tree.documents.known.keys.sorted().randomElement(using: &random)
       return [documents(.forget(known ?? random.path()))]
@@ -70,7 +75,8 @@ struct DocumentChange: Sendable, CustomStringConvertible {
       guard let id = tree.write(identity, isRejected: isRejected, &random) else { return [] }
       return [.replace(lane, id, random.batch(over: shown).payload)]
     case .purge: return [.purge(lane)]
-    case .match: return tree.matching(random.query(), lane, &random)
+    case .match: return tree.matching(random.pick(SeededRandom.trackedQueries), lane, &random)
+    case .confirm: return tree.confirming(&random)
     case .removeQuery:
       let id = tree.queries.keys.sorted().randomElement(using: &random)
       return id.map { [.removeQuery(tree.info.id, $0)] } ?? []
@@ -111,7 +117,8 @@ extension StorageModel.Tree {
     }
     let tracked = TrackedQuery(
       lane, query.target, isComplete: random.one(in: 2),
-      lastUse: UInt64.random(in: 0..<100, using: &random))
+      lastUse: UInt64.random(in: 0..<100, using: &random),
+      resumeToken: random.one(in: 2) ? [UInt8.random(in: 0...9, using: &random), 0] : [])
     if case .document = query.target.source { return [.saveQuery(tracked)] }
     let id = find(tracked) ?? QueryID(rawValue: lastQuery + 1)
     return [.saveQuery(tracked), matching(id, tracked, &random)]
@@ -130,6 +137,44 @@ extension StorageModel.Tree {
   }
 }
 
+extension StorageModel.Tree {
+  /// A tracked query as it is asked, with its user; nil when no program tracks it.
+  func asked(_ id: QueryID) -> (identity: String, query: DocumentQuery)? {
+    // The parameters of one are the identity and the text of the target.
+    let parts =
+      queries[id]?.parameters.utf8
+      .split(separator: 0, maxSplits: 1, omittingEmptySubsequences: false) ?? []
+    guard parts.count == 2, let query = SeededRandom.trackedByText[Bytes(parts[1])] else {
+      return nil
+    }
+    return (String(decoding: parts[0], as: UTF8.self), query)
+  }
+
+  /// Says what a tracked query matches and as of when: all that it gives of what was read by then, maybe with more. Or
+  /// says that nobody knows.
+  fileprivate func confirming(_ random: inout SeededRandom) -> [StorageEdit] {
+    guard let id = queries.keys.sorted().randomElement(using: &random), let tracked = queries[id],
+      let query = asked(id)?.query, DocumentKey.document(tracked.path) == nil
+    else { return [] }
+    if random.one(in: 8) { return [.documents(info.id, [.setMatchesVersion(id, nil)])] }
+    let times = documents.known.values.map(\.readTime).sorted()
+    let time =
+      switch Int.random(in: 0..<4, using: &random) {
+      case 0: random.time()
+      case 1: times.randomElement(using: &random) ?? .zero
+      default: times.last ?? .zero
+      }
+    var matches = query.target.evaluate(documents.known.values.filter { $0.readTime <= time })
+      .map(\.path)
+    if random.one(in: 3) {
+      matches += documents.known.keys.sorted()
+        .filter { tracked.mayMatch($0) && random.one(in: 6) }
+    }
+    let version = MatchesVersion(query.source, at: time)
+    return [.documents(info.id, [.setMatches(id, matches), .setMatchesVersion(id, version)])]
+  }
+}
+
 extension SeededRandom {
   /// Changes of documents; what changes much comes rarely.
   ///
@@ -137,7 +182,7 @@ extension SeededRandom {
   mutating func documentChanges(indexing: Bool) -> [TreeProgram.Change] {
     let kinds: [DocumentChange.Kind] =
       Array(repeating: [.put, .enqueue], count: 8).flatMap(\.self)
-      + Array(repeating: [.answer, .match], count: 4).flatMap(\.self)
+      + Array(repeating: [.answer, .match, .confirm], count: 4).flatMap(\.self)
       + DocumentChange.Kind.allCases.filter { indexing || $0 != .index }
     return (0..<pick([1, 1, 2, 3])).map { _ in
       .documents(DocumentChange(kind: pick(kinds), seed: next()))

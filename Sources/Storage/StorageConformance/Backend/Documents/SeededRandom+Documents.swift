@@ -13,6 +13,7 @@ extension SeededRandom {
     String(repeating: "long", count: 90), String(repeating: "long", count: 90) + "er",
   ]
   private static let names = ["a", "b", "c", "m"]
+  private static let longText = String(repeating: "long ", count: 50)
 
   mutating func path() -> DocumentPath {
     let text = pick(Self.collections) + "/" + pick(Self.ids)
@@ -25,6 +26,9 @@ extension SeededRandom {
       .null, false, true, 0, 1, -1, 1.0, -0.0, 2.5, .double(.nan), .double(.infinity),
       .integer(.max),
       .integer(.min), "", "a", "text", .bytes([]), .bytes([0, 255]), .timestamp(time()), "é\0",
+      // Integers beyond 2^53, of which some are equal as doubles, and texts longer than what rows of indexes hold.
+      .integer(1 << 53), .integer(1 << 53 + 1), 9_007_199_254_740_992.0,
+      .string(Self.longText), .string(Self.longText + "a"),
       .vector([]), .vector([1, -0.0]), .reference(DocumentName(path(), in: Self.database)),
       (try? GeoPoint(latitude: -45.5, longitude: 180)).map { .geoPoint($0) } ?? .null,
     ])
@@ -49,11 +53,15 @@ extension SeededRandom {
   }
 
   /// What a server says of a document.
-  mutating func document() -> Document {
+  ///
+  /// - Parameter newest: the time at which a document was read last, after which this one is; nil for any time.
+  mutating func document(after newest: Timestamp? = nil) -> Document {
+    let later = Int64.random(in: 0...5, using: &self)
+    let readTime = newest.flatMap { try? Timestamp(seconds: $0.seconds + 1 + later) } ?? time()
     let state: Document.State =
       one(in: 5) ? .missing : one(in: 9) ? .unknown : .found(one(in: 40) ? large() : map())
     return Document(
-      path(), state, version: time(), readTime: time(),
+      path(), state, version: time(), readTime: readTime,
       writes: one(in: 4) ? .committed : .synced)
   }
 
@@ -117,17 +125,6 @@ extension SeededRandom {
     return MutationBatch(mutations, written: time(), over: shown)
   }
 
-  private mutating func filter() -> FieldFilter {
-    let test = pick(FieldFilter.Operator.allCases)
-    let isList = [.in, .notIn, .arrayContainsAny].contains(test)
-    let field = one(in: 6) ? FieldPath.documentID : field()
-    func operand(_ random: inout SeededRandom) -> DocumentValue {
-      field.isDocumentID ? .string(random.pick(Self.ids)) : random.scalar()
-    }
-    let value = isList ? .array([operand(&self), operand(&self)]) : operand(&self)
-    return FieldFilter(field, test, value)
-  }
-
   /// Indexes of documents, some of which serve queries.
   mutating func indexes() -> [DocumentIndex] {
     (0..<Int.random(in: 0...4, using: &self)).compactMap { _ in
@@ -140,9 +137,65 @@ extension SeededRandom {
         pick(["c", "c", "sub", "rooms"]), fields, scope: pick([.collection, .collection, .group]))
     }
   }
+}
+
+// Queries.
+extension SeededRandom {
+  private mutating func filter(in source: DocumentQuery.Source) -> FieldFilter {
+    let test = pick(FieldFilter.Operator.allCases)
+    let isList = [.in, .notIn, .arrayContainsAny].contains(test)
+    let field = one(in: 6) ? FieldPath.documentID : field()
+    func operand(_ random: inout SeededRandom) -> DocumentValue {
+      field.isDocumentID ? random.name(in: source) : random.scalar()
+    }
+    let count = isList ? Int.random(in: 1...3, using: &self) : 1
+    let values = (0..<count).map { _ in operand(&self) }
+    return FieldFilter(field, test, isList ? .array(values) : values[0])
+  }
+
+  /// What `__name__` is compared with: the id of a document, in a group its path.
+  private mutating func name(in source: DocumentQuery.Source) -> DocumentValue {
+    if case .group = source { return .string(path().description) }
+    return .string(pick(Self.ids))
+  }
+
+  /// Conditions within each other.
+  private mutating func filter(in source: DocumentQuery.Source, depth: Int) -> Filter {
+    if depth == 0 || one(in: 2) { return .field(filter(in: source)) }
+    let parts = (0..<Int.random(in: 0...3, using: &self)).map { _ in
+      filter(in: source, depth: depth - 1)
+    }
+    return one(in: 2) ? .and(parts) : .or(parts)
+  }
+
+  /// The query with a start, an end or both; as it was when it cannot have them.
+  private mutating func bounded(
+    _ query: DocumentQuery, over documents: [Document]
+  ) -> DocumentQuery {
+    let document = documents.randomElement(using: &self) ?? document()
+    let values = query.explicitOrders.prefix(Int.random(in: 1...2, using: &self)).map { order in
+      if order.field.isDocumentID { return name(in: query.source) }
+      let own = document.fields?[order.field]?.resolved(.none)
+      return one(in: 2) ? own ?? scalar() : scalar()
+    }
+    let next: DocumentQuery? =
+      switch Int.random(in: 0..<8, using: &self) {
+      case 0: try? query.starting(at: values)
+      case 1: try? query.starting(after: values)
+      case 2: try? query.ending(at: values)
+      case 3: try? query.ending(before: values)
+      case 4: try? query.starting(at: values).ending(before: document)
+      case 5: try? query.starting(after: document)
+      case 6: try? query.ending(at: document)
+      default: try? query.starting(at: document).ending(at: values)
+      }
+    return next ?? query
+  }
 
   /// A query that is valid: what is refused on the way is left out.
-  mutating func query() -> DocumentQuery {
+  ///
+  /// - Parameter documents: those at which it may start or end.
+  mutating func query(over documents: [Document]) -> DocumentQuery {
     let source: DocumentQuery.Source =
       switch Int.random(in: 0..<6, using: &self) {
       case 0: .group("c")
@@ -151,14 +204,13 @@ extension SeededRandom {
       }
     var query = DocumentQuery(source, in: Self.database)
     for _ in 0..<Int.random(in: 0...2, using: &self) {
-      let filter: Filter =
-        one(in: 4) ? .or([.field(filter()), .field(self.filter())]) : .field(filter())
-      query = (try? query.filtered(filter)) ?? query
+      query = (try? query.filtered(filter(in: source, depth: 2))) ?? query
     }
     for _ in 0..<Int.random(in: 0...2, using: &self) {
       let field = one(in: 4) ? FieldPath.documentID : field()
       query = (try? query.ordered(by: field, pick([.ascending, .descending]))) ?? query
     }
+    if one(in: 2) { query = bounded(query, over: documents) }
     if one(in: 2) {
       let count = Int.random(in: 1...4, using: &self)
       let limited = one(in: 2) ? try? query.limited(to: count) : try? query.limited(toLast: count)
@@ -166,4 +218,16 @@ extension SeededRandom {
     }
     return (try? query.validate()) == nil ? DocumentQuery(source, in: Self.database) : query
   }
+
+  /// The queries that programs track, so few that what is stored of one tells which it is.
+  static let trackedQueries: [DocumentQuery] = {
+    var random = SeededRandom(seed: 31)
+    let documents = (0..<40).map { _ in random.document() }
+    return (0..<200).map { _ in random.query(over: documents) }
+  }()
+
+  /// The same by the texts of their targets.
+  static let trackedByText = Dictionary(
+    trackedQueries.map { (Bytes($0.target.canonical.utf8), $0) }
+  ) { first, _ in first }
 }

@@ -80,6 +80,14 @@ struct ConfigurationValue {
     return value
   }
 
+  /// The keys, in the order of the text.
+  ///
+  /// - Throws: `invalid` when this is no object.
+  func keys() throws(StoreError) -> [String] {
+    guard case .object(let members) = content else { throw refused("must be an object") }
+    return members.map(\.key)
+  }
+
   /// The elements.
   ///
   /// - Throws: `invalid` when this is no array.

@@ -5,19 +5,27 @@ import ConiferKeyValue
 enum IndexConfigurationReader {
   static func indexes(_ json: [UInt8]) throws(StoreError) -> [DocumentIndex] {
     let root = try ConfigurationValue(json: json)
+    let (composites, fields) = (try root.member("indexes"), try root.member("fieldOverrides"))
+    // A misspelt key would otherwise declare nothing, and so drop what is declared.
+    if let key = try root.keys().first(where: { !known.contains($0) && !$0.hasPrefix("$") }) {
+      throw root.refused("has the key \"\(key)\": give it \"indexes\" and \"fieldOverrides\" alone")
+    }
+    guard composites != nil || fields != nil else {
+      throw root.refused("lacks the key indexes: write {\"indexes\": []} to declare none")
+    }
     var indexes: [DocumentIndex] = []
-    for value in try root.member("indexes")?.elements() ?? [] {
+    for value in try composites?.elements() ?? [] {
       if let index = try composite(value) { indexes.append(index) }
     }
-    for value in try root.member("fieldOverrides")?.elements() ?? [] {
-      indexes += try overrides(value)
-    }
+    for value in try fields?.elements() ?? [] { indexes += try overrides(value) }
     return indexes
   }
 
+  private static let known = ["indexes", "fieldOverrides"]
+
   /// An index of several fields; nil when it is for nearest-neighbour search.
   private static func composite(_ value: ConfigurationValue) throws(StoreError) -> DocumentIndex? {
-    let id = try value.required("collectionGroup").text()
+    let id = try collectionID(value)
     let scope = try scope(value)
     var fields: [DocumentIndex.Field] = []
     for field in try value.required("fields").elements() {
@@ -29,11 +37,12 @@ enum IndexConfigurationReader {
 
   /// The indexes of one field.
   private static func overrides(_ value: ConfigurationValue) throws(StoreError) -> [DocumentIndex] {
-    let id = try value.required("collectionGroup").text()
+    let id = try collectionID(value)
     let entries = try value.member("indexes")?.elements() ?? []
-    // An exemption, maybe of all fields: it takes nothing away here.
-    guard !entries.isEmpty else {
-      _ = try value.required("fieldPath").text()
+    let field = try value.required("fieldPath").text()
+    // An exemption takes nothing away here; all fields at once are what the service indexes by itself.
+    guard !entries.isEmpty, field != "*" else {
+      for entry in entries { _ = (try kind(entry), try scope(entry)) }
       return []
     }
     let path = try path(value)
@@ -43,6 +52,20 @@ enum IndexConfigurationReader {
       indexes.append(try index(entry, id, [field], try scope(entry)))
     }
     return indexes
+  }
+
+  /// The id of the collections: one that a collection may have.
+  private static func collectionID(_ value: ConfigurationValue) throws(StoreError) -> String {
+    let place = try value.required("collectionGroup")
+    let id = try place.text()
+    // What is no id at all is refused with the index.
+    guard !id.isEmpty, !id.utf8.contains(UInt8(ascii: "/")) else { return id }
+    do throws(DocumentError) {
+      try DocumentPath("\(id)/d").validate()
+    } catch {
+      throw place.refused(error.message)
+    }
+    return id
   }
 
   private static func index(
@@ -65,8 +88,7 @@ enum IndexConfigurationReader {
   private static func path(_ value: ConfigurationValue) throws(StoreError) -> FieldPath {
     let place = try value.required("fieldPath")
     let text = try place.text()
-    // All fields at once are what the service indexes by itself.
-    guard text != "*" else { throw place.refused("\"*\" is no field: name one, or leave it out.") }
+    guard text != "*" else { throw place.refused("\"*\" is no field: name one.") }
     do throws(DocumentError) {
       return try FieldPath(canonical: text)
     } catch {

@@ -135,9 +135,18 @@ final class DocumentIndexKeeper: LeafFollower {
     if old.isEmpty {
       for row in new { try rows.addNew(row) }
     } else if old != new {
-      for row in old where !new.contains(row) { try rows.remove(row) }
-      for row in new where !old.contains(row) { try rows.add(row) }
+      for row in Self.rows(of: old, notIn: new) { try rows.remove(row) }
+      for row in Self.rows(of: new, notIn: old) { try rows.add(row) }
     }
+  }
+
+  /// So few rows that comparing each is quicker than hashing all: more come of arrays.
+  private static let few = 8
+
+  private static func rows(of some: [IndexRow], notIn others: [IndexRow]) -> [IndexRow] {
+    guard others.count > few else { return some.filter { !others.contains($0) } }
+    let others = Set(others)
+    return some.filter { !others.contains($0) }
   }
 
   /// The changes by path key, those of one document as they were made.

@@ -49,15 +49,11 @@ struct DocumentIndexRows: Sendable {
   func rows(_ document: Document, _ start: Bytes?) -> [IndexRow] {
     guard let start, let fields = document.fields else { return [] }
     if isSingle, let row = row(document.path, fields, start) { return row }
-    let values = values(document, OrderedEncoder(start))
+    let values = values(fields, start)
     guard !values.isEmpty else { return [] }
     let name = name(document.path)
     let segment = name.count > longestName ? name : nil
-    let keys = values.map { key($0.bytes, start.count, name) }
-    // Elements may be cut to the same bytes.
-    var seen: Set<Bytes> = []
-    return keys.filter { keys.count == 1 || seen.insert($0).inserted }
-      .map { IndexRow(key: $0, segment: segment) }
+    return values.map { IndexRow(key: $0 + name.prefix(longestName), segment: segment) }
   }
 
   /// The row of a document, or none; nil when something must be cut.
@@ -77,40 +73,47 @@ struct DocumentIndexRows: Sendable {
 
   /// Whether a row is one of a document's.
   func hasRow(_ row: Bytes, _ document: Document) -> Bool {
-    guard let start = start(document.path.collection) else { return false }
-    let name = name(document.path)
-    return values(document, OrderedEncoder(start)).contains {
-      key($0.bytes, start.count, name) == row
+    guard let start = start(document.path.collection), let fields = document.fields else {
+      return false
     }
+    if isSingle, let rows = self.row(document.path, fields, start) {
+      return rows.first?.key == row
+    }
+    let name = name(document.path).prefix(longestName)
+    return row.suffix(name.count) == name
+      && values(fields, start).contains { row.dropLast(name.count) == $0[...] }
   }
 
-  /// What a document's rows have in front of its name, whole: one row's, but for each element of a field that
-  /// contains.
-  private func values(_ document: Document, _ start: OrderedEncoder) -> [OrderedEncoder] {
-    guard let fields = document.fields else { return [] }
-    var values = [start]
+  /// What a document's rows have in front of its name, each once: one row's, but for each element of a field that
+  /// contains. Values are cut as they are added, so that long ones are not copied for each element.
+  private func values(_ fields: MapValue, _ start: Bytes) -> [Bytes] {
+    let longest = start.count + Self.longestValues
+    func appending(_ value: Bytes, to row: Bytes) -> Bytes {
+      row + value.prefix(longest - row.count)
+    }
+    var rows = [start]
     for field in index.fields {
       guard let value = fields[field.path] else { return [] }
       if let direction = field.kind.direction {
-        for row in values.indices { values[row].append(value, direction) }
+        let bytes = Self.bytes(value, direction)
+        for row in rows.indices { rows[row] = appending(bytes, to: rows[row]) }
       } else if case .array(let elements) = value {
-        values = values.flatMap { row in
-          elements.map { element in
-            var row = row
-            row.append(element)
-            return row
-          }
-        }
+        // Elements may be equal, or be cut to the same bytes.
+        var seen: Set<Bytes> = []
+        let elements = elements.map { Self.bytes($0, .ascending) }
+        rows = rows.flatMap { row in elements.map { appending($0, to: row) } }
+          .filter { seen.insert($0).inserted }
       } else {
         return []
       }
     }
-    return values
+    return rows
   }
 
-  /// - Parameter start: where values begin.
-  private func key(_ values: Bytes, _ start: Int, _ name: Bytes) -> Bytes {
-    Bytes(values.prefix(start + Self.longestValues)) + name.prefix(longestName)
+  private static func bytes(_ value: DocumentValue, _ direction: Direction) -> Bytes {
+    var encoder = OrderedEncoder()
+    encoder.append(value, direction)
+    return encoder.bytes
   }
 
   /// What the rows of a collection's documents begin with; nil when the collection is not indexed.
@@ -128,9 +131,15 @@ struct DocumentIndexRows: Sendable {
 
   /// The bytes of a collection's path; nil when they are too many to be indexed.
   static func place(_ collection: CollectionPath) -> Bytes? {
+    let bytes = bytes(collection)
+    return bytes.count <= longestCollection ? bytes : nil
+  }
+
+  /// The bytes of a collection's path, however many.
+  static func bytes(_ collection: CollectionPath) -> Bytes {
     var encoder = OrderedEncoder()
     encoder.append(collection)
-    return encoder.bytes.count <= longestCollection ? encoder.bytes : nil
+    return encoder.bytes
   }
 
   /// The name of a document as rows hold it, whole.
