@@ -105,7 +105,8 @@ struct OpeningTests {
     try frame.delete(blobs, [1, 2])
     try frame.clear(rows, from: [], to: [0xFF])
     var head = FrameHeader(
-      editsLength: 0, valuesLength: 0, promise: 64, sequence: 3, previous: 4, salt: 6, editsSum: 0)
+      editsLength: 0, valuesLength: 0, syncedEnd: 64, sequence: 3, previous: 4, salt: 6, editsSum: 0
+    )
     let bytes = frame.bytes(&head, FrameHeader.seed(store, 1, 64))
     let edits =
       [1, 1, 1, 7, 2, 8, 9] + [0x22, 2, 0, 70] + Bytes(bytes[59..<63]) + [0x13, 3, 2, 1, 2]

@@ -17,11 +17,11 @@ import Testing
     for _ in 0..<min(count - 1, 500) {
       let first = try #require(sorted.first)
       let place = sorted.place(of: first)
-      try #require(place.isFound && place.looks <= most, "\(place.looks) of \(count)")
+      try #require(place.isFound && place.comparisons <= most, "\(place.comparisons) of \(count)")
       let next = try #require(sorted.after(first))
       sorted.remove(first)
       #expect(sorted.first?.key == next.key)
-      try #require(sorted.place(of: first).looks <= most)
+      try #require(sorted.place(of: first).comparisons <= most)
     }
   }
 }

@@ -52,9 +52,9 @@
       #expect(found("Corruption: block checksum mismatch in \(path)/000007.sst") == .damaged)
       let full = "IO error: No space left on device: While appending to file: \(path)/000007.log"
       #expect(found(full) == .full)
-      #expect(!StoreError.tellsOfSync(full, path) && !StoreError.tellsOfFlush(full, path))
-      #expect(StoreError.tellsOfSync("IO error: No space left: While fdatasync: \(path)/7", path))
-      #expect(StoreError.tellsOfFlush("IO error: While appending: \(path)/7.sst", path))
+      #expect(!StoreError.mentionsSync(full, path) && !StoreError.mentionsFlushedFile(full, path))
+      #expect(StoreError.mentionsSync("IO error: No space left: While fdatasync: \(path)/7", path))
+      #expect(StoreError.mentionsFlushedFile("IO error: While appending: \(path)/7.sst", path))
     }
 
     @Test("On a full disk hardening syncs what was taken before")
@@ -136,7 +136,7 @@
       #expect(put() == .poisoned)
       #expect(try contents(store.view(), blobs).count == taken)
       #expect(code { () throws(StoreError) in try store.close() } == .poisoned)
-      session.heal()
+      session.stopFailing()
       let again = try RocksDBStore(at: scratch.store, options)
       #expect(try contents(again.view(), blobs).count == taken)
       try again.close()

@@ -27,7 +27,7 @@
         try? await backend.close()
         throw error
       }
-      await server.settle("demo")
+      await server.waitUntilIdle("demo")
       try await backend.close()
     }
 

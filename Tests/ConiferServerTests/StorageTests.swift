@@ -26,7 +26,7 @@ import Testing
     peer.put("b/n", Node(.serverValue(.increment(2))))
     peer.ask(.onDisconnectPut("gone", true))
     peer.session.end()
-    await server.settle("ns")
+    await server.waitUntilIdle("ns")
     let expected: Node = [
       "a": ["y": Node(2, priority: 3)], "b": ["c": 7, "n": 4], "gone": true,
     ]
@@ -51,7 +51,7 @@ import Testing
         .request(number, .put("a", Node(.integer(Int64(number))), hash: nil)))
     }
     peer.session.receive(.request(21, .get(QueryTarget("a"))))
-    await server.settle("ns")
+    await server.waitUntilIdle("ns")
     let answers = peer.messages()
     #expect(answers.count == 21)
     #expect(answers.last == .response(21, Response(.ok, node: 20)))
@@ -68,11 +68,11 @@ import Testing
     let (peer, other) = (Peer(server), Peer(server))
     peer.put("a", 1)
     other.listen("a")
-    await server.settle("ns")
+    await server.waitUntilIdle("ns")
     _ = (peer.messages(), other.messages())
     try await backend.close()
     peer.session.receive(.request(9, .put("a", 2, hash: nil)))
-    await server.settle("ns")
+    await server.waitUntilIdle("ns")
     let answers = peer.messages()
     guard case .response(9, let response)? = answers.first else {
       Issue.record("\(answers)")
@@ -94,11 +94,11 @@ import Testing
     peer.listen("a")
     peer.ask(.get(QueryTarget(.root)))
     peer.put("a", .empty)
-    await server.settle("ns")
+    await server.waitUntilIdle("ns")
     #expect(try trees() == [])
     peer.put("a", 1)
     peer.put("b", 2)
-    await server.settle("ns")
+    await server.waitUntilIdle("ns")
     #expect(try trees() == ["ns"])
     let other = Server()
     try await other.open("ns", in: backend)
@@ -120,7 +120,7 @@ import Testing
     peer.ask(.onDisconnectPut("b", Node(.serverValue(.increment(1)))))
     let again = Peer(server, lastSession: peer.session.name)
     again.session.receive(.request(1, .get(QueryTarget(.root))))
-    await server.settle("ns")
+    await server.waitUntilIdle("ns")
     let expected: Node = ["a": ["x": 3, "y": 2], "b": 1]
     #expect(again.messages().last == .response(1, Response(.ok, node: expected)))
     #expect(
@@ -170,7 +170,7 @@ import Testing
         }
       peer.session.receive(.request(number, request))
     }
-    await server.settle("ns")
+    await server.waitUntilIdle("ns")
     let other = Server()
     try await other.open("ns", in: backend)
     #expect(other.data(in: "ns") == server.data(in: "ns"), "seed \(seed)")

@@ -41,7 +41,7 @@ import Testing
   }
 
   /// Evicts until the engine has nothing more to do.
-  static func settle(_ engine: PackedEngine) {
+  static func waitUntilIdle(_ engine: PackedEngine) {
     for _ in 0..<10_000 where engine.evictor.hasWork { _ = engine.drain([]) }
     #expect(!engine.evictor.hasWork)
   }
@@ -121,11 +121,11 @@ import Testing
     // Room for a small commit, but for no slice, however short: one that forgets a query changes three.
     store.mostEdits.withLock { $0 = 2 }
     #expect(engine.group([[.overwrite(tree, "x", 1)]]).first?.code == nil)
-    Self.settle(engine)
+    Self.waitUntilIdle(engine)
     #expect(try Self.cache(store) >= full)
     store.mostEdits.withLock { $0 = .max }
     #expect(engine.group([[.overwrite(tree, "x", 2)]]).first?.code == nil)
-    Self.settle(engine)
+    Self.waitUntilIdle(engine)
     #expect(try Self.cache(store) <= 1 << 20)
   }
 
@@ -140,7 +140,7 @@ import Testing
     #expect(try !engine.evictor.slice(run).isDone)
     let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
     _ = engine.group([Self.rooms(tree, 0..<count)])
-    Self.settle(engine)
+    Self.waitUntilIdle(engine)
     #expect(try Self.cache(store) <= 1 << 20)
     #expect(try Self.queries(store, tree).count == count)
   }
@@ -166,7 +166,7 @@ import Testing
       if try Self.isEmpty(engine, tree, "rooms/r29") { break }
       next += 1
     }
-    Self.settle(engine)
+    Self.waitUntilIdle(engine)
     #expect(next < 99)
     #expect(try Self.isEmpty(engine, tree, "rooms/r29"))
   }
@@ -183,7 +183,7 @@ import Testing
     #expect(engine.group([[.overwrite(tree, "a", 1)]])[0].code == .suspended)
     try store.resume()
     _ = engine.group([[.overwrite(tree, "a", 1)]])
-    Self.settle(engine)
+    Self.waitUntilIdle(engine)
     #expect(try Self.cache(store) <= 1 << 20)
   }
 
@@ -196,7 +196,7 @@ import Testing
     try store.base.damage(Spaces.usage, StoreKey.prefix(other))
     let engine = PackedEngine(store, Self.options, Activity(after: 0))
     _ = engine.group([[.overwrite(tree, "stray", Self.room(1, leaves: 16_000))]])
-    Self.settle(engine)
+    Self.waitUntilIdle(engine)
     #expect(try Self.cache(store) <= 1 << 20)
   }
 }

@@ -32,16 +32,16 @@ import Testing
   @Test func `Each new report is told once, also when a tree keeps no more of them`() async throws {
     let tree = try await backend.tree(named: "main")
     let start = try position()
-    for number in 0..<Incidents.mostKept + 5 {
+    for number in 0..<Incidents.maximumReports + 5 {
       let before = try position()
       try await report(tree, number % 50 == 7 ? .writeSetAside : .cacheRangeDropped, "\(number)")
       #expect(try places(after: before) == ["\(number)"])
       #expect(try position().count(since: before) == 1)
     }
-    #expect(try position().count(since: start) == Incidents.mostKept + 5)
+    #expect(try position().count(since: start) == Incidents.maximumReports + 5)
     #expect(try places(after: position()) == [])
     let kept = try backend.read { (view) throws(StoreError) in try view.incidents() }
-    #expect(kept.count { $0.kind != .writeSetAside } <= Incidents.mostKept)
+    #expect(kept.count { $0.kind != .writeSetAside } <= Incidents.maximumReports)
     #expect(kept.count { $0.kind == .writeSetAside } == 6)
   }
 

@@ -34,7 +34,7 @@ import Testing
       try store.damage(record.space, record.key)
       let backend = try IndexTests.open(store, role)
       _ = try Self.check(backend, tree)
-      try await IndexTests.settle(backend)
+      try await IndexTests.waitUntilIdle(backend)
       #expect(try Self.check(backend, tree).allSatisfy { $0.plan != .node })
       let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
       let isCopy = record.key == IndexSet.key(tree, isCopy: true)
@@ -56,14 +56,14 @@ import Testing
       let backend = try IndexTests.open(store)
       // The damage is met by a read that uses no index.
       _ = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
-      try await IndexTests.settle(backend)
+      try await IndexTests.waitUntilIdle(backend)
       #expect(try backend.verify().isSound)
       for room in 1...3 {
         for spec in try Self.specs() {
           try IndexTests.check(backend, tree, spec, at: Path("rooms/r\(room)/messages"))
         }
       }
-      try await IndexTests.settle(backend)
+      try await IndexTests.waitUntilIdle(backend)
       #expect(try backend.verify().isSound)
       let status = try backend.read { (view) throws(StoreError) in try view.indexes(tree) }
       #expect(status.map(\.state) == [.ready])
@@ -107,7 +107,7 @@ import Testing
       _ = try Self.check(backend, tree)
       #expect(
         try backend.read { (view) throws(StoreError) in try view.incidents() }.count == 1)
-      try await IndexTests.settle(backend)
+      try await IndexTests.waitUntilIdle(backend)
       #expect(try backend.verify().isSound)
       #expect(try Self.check(backend, tree).allSatisfy { $0.plan != .node })
     }
@@ -143,7 +143,7 @@ import Testing
       let backend = try IndexTests.open(store)
       #expect(try !backend.verify().isSound, "\(set)")
       _ = try Self.check(backend, tree)
-      try await IndexTests.settle(backend)
+      try await IndexTests.waitUntilIdle(backend)
       #expect(try Self.check(backend, tree).allSatisfy { $0.plan != .node })
       #expect(try backend.verify().isSound, "\(set)")
     }

@@ -36,7 +36,7 @@ import Testing
       try await backend.commit([.overwrite(tree, Path("rooms/r\(room)/messages"), rows(count))])
     }
     try await backend.commit([.setIndexes(tree, [index()])])
-    if isBuilt { try await settle(backend) }
+    if isBuilt { try await waitUntilIdle(backend) }
     return (backend, tree)
   }
 
@@ -46,7 +46,7 @@ import Testing
       options: StorageOptions(budget: nil, compression: .none, role: role))
   }
 
-  static func settle(_ backend: MemoryBackend) async throws {
+  static func waitUntilIdle(_ backend: MemoryBackend) async throws {
     while try await backend.tidy(.milliseconds(50)) {}
   }
 
@@ -236,7 +236,7 @@ import Testing
     try await backend.commit([.overwrite(tree, Self.messages, Self.rows(500))])
     #expect(try usage().indexes > both / 3)
     try await backend.commit([.setIndexes(tree, [])])
-    try await Self.settle(backend)
+    try await Self.waitUntilIdle(backend)
     #expect(try usage().indexes < 100)
     #expect(try backend.usageDrift().isEmpty && backend.verify().isSound)
     try await backend.commit([.wipe(tree)])

@@ -232,7 +232,7 @@ import Testing
     let incidents = try Incidents.all(try store.view())
     #expect(incidents.count { $0.kind == .writeSetAside } == 200)
     let others = incidents.filter { $0.kind != .writeSetAside }
-    #expect(others.count == Incidents.mostKept && others.last?.place == "599")
+    #expect(others.count == Incidents.maximumReports && others.last?.place == "599")
   }
 }
 

@@ -41,7 +41,8 @@ import Testing
       #expect(error.code == .tooLarge && newest == Numbers.lastWrite, "\(error)")
     }
     let copy = try MemoryBackend(MemoryStore(), name: "memory", options: StorageOptions())
-    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(from: CopyPlace())
+    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(
+      from: CopyPosition())
     let (old, new) = (try queue(backend), try queue(copy))
     #expect(old == new && new.count >= 4)
   }
@@ -73,7 +74,8 @@ import Testing
     let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
     #expect(incidents.count { $0.kind == .writeSetAside && !$0.bytes.isEmpty } == 1)
     let copy = try MemoryBackend(MemoryStore(), name: "memory", options: StorageOptions())
-    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(from: CopyPlace())
+    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(
+      from: CopyPosition())
     #expect(try queue(copy) == queue(backend))
     try backend.finishMending()
     #expect(try backend.verify().isSound)
@@ -117,14 +119,14 @@ import Testing
       }
     }
     // Those of writes never go, whatever comes.
-    for _ in 0...Incidents.mostKept {
+    for _ in 0...Incidents.maximumReports {
       try await backend.commit([
         .report(Incident(kind: .cacheRangeDropped, tree: tree, place: "more", bytes: []))
       ])
     }
     let all = try backend.read { (view) throws(StoreError) in try view.incidents() }
     #expect(all.count { $0.kind == .writeSetAside } == (number < 1 << 62 ? 4 : 5))
-    #expect(all.count { $0.kind == .cacheRangeDropped } <= Incidents.mostKept)
+    #expect(all.count { $0.kind == .cacheRangeDropped } <= Incidents.maximumReports)
   }
 
   @Test func `Behind the last number of a delta the run is written anew`() async throws {

@@ -153,7 +153,7 @@ import Testing
   @Test func `A recount gives no run the number that deltas stand under`() async throws {
     let store = try await DamageTests.filled()
     let delta = try #require(try store.keys(Spaces.deltas).first)
-    let number = StoreKey.numberBehindTree(delta)
+    let number = StoreKey.numberAfterTree(delta)
     // The run of the deltas and all younger ones are lost, and with them the usage.
     for key in try store.keys(Spaces.runs) { try store.damage(Spaces.runs, key) }
     try store.damage(Spaces.usage, StoreKey.prefix(tree))

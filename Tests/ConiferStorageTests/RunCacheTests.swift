@@ -5,7 +5,7 @@ import Testing
 @testable import ConiferLeafStore
 @testable import ConiferStorage
 
-/// What is kept decoded is what the store holds, whatever changed meanwhile, and takes what it may.
+/// What is cached decoded is what the store holds, whatever changed meanwhile, and takes what it may.
 @Suite struct RunCacheTests {
   static func room(_ number: Int, messages: Int = 60) -> Node {
     Node(
@@ -36,7 +36,7 @@ import Testing
     try backend.read { (view) throws(StoreError) in try view.node(tree, path) }
   }
 
-  @Test func `A run is kept from its second reading on`() async throws {
+  @Test func `A run is cached from its second reading on`() async throws {
     let (backend, tree) = try await Self.backend()
     let leaves = LeafStore(backend.store, .none, cache: 1 << 20)
     let view = LeafSnapshot(leaves, try backend.store.view())
@@ -45,14 +45,14 @@ import Testing
     let key = PathKey.encode(Self.path(3), .realtimeDatabase)
     for reading in 1...3 {
       let head = try #require(try reader.run(covering: key))
-      #expect((head.kept.run != nil) == (reading == 3), "reading \(reading)")
+      #expect((head.cached.run != nil) == (reading == 3), "reading \(reading)")
       #expect(try reader.merged(head).count > 0)
       #expect(
         leaves.generations.withRuns(\.usage).runs == (reading == 1 ? 0 : 1), "reading \(reading)")
     }
   }
 
-  @Test func `A kept run follows every change, and an older view does not`() async throws {
+  @Test func `A cached run follows every change, and an older view does not`() async throws {
     let (backend, tree) = try await Self.backend()
     let place = Self.path(3)
     for _ in 1...3 { #expect(try read(backend, tree, place) == Self.room(3)) }
@@ -76,7 +76,7 @@ import Testing
     #expect(try view.node(tree, place, .all) == Self.room(3))
   }
 
-  @Test func `What is kept stays within its budget, and what is used stays`() async throws {
+  @Test func `What is cached stays within its budget, and what is used stays`() async throws {
     let budget = 512 << 10
     let (backend, tree) = try await Self.backend(rooms: 80, cache: budget)
     let memory = backend.engine.leaves.generations
@@ -91,16 +91,17 @@ import Testing
     defer { view.close() }
     let reader = RunReader(view: view, tree: tree)
     let hot = try reader.run(covering: PathKey.encode(Self.path(0), .realtimeDatabase))
-    #expect(hot?.kept.run != nil)
+    #expect(hot?.cached.run != nil)
   }
 
-  @Test func `Nothing is kept without a budget`() async throws {
+  @Test func `Nothing is cached without a budget`() async throws {
     let (backend, tree) = try await Self.backend(cache: 0)
     for _ in 1...4 { #expect(try read(backend, tree, Self.path(2)) == Self.room(2)) }
     #expect(backend.engine.leaves.generations.withRuns(\.usage).runs == 0)
   }
 
-  @Test func `A damaged record of a kept run is met when the store is asked for it`() async throws {
+  @Test func `A damaged record of a cached run is met when the store is asked for it`() async throws
+  {
     let (backend, tree) = try await Self.backend(rooms: 1)
     for _ in 1...3 { _ = try read(backend, tree, Self.path(0)) }
     let view = try backend.store.view()
@@ -117,7 +118,7 @@ import Testing
     #expect(!incidents.isEmpty)
   }
 
-  @Test func `A delta that was replaced beside the kept run is read anew`() async throws {
+  @Test func `A delta that was replaced beside the cached run is read anew`() async throws {
     func changed(_ text: String) async throws -> (MemoryBackend, TreeID) {
       let (backend, tree) = try await Self.backend(rooms: 1)
       let path = Self.path(0).appending(Key("message-1007"))

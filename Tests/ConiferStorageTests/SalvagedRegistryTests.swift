@@ -103,7 +103,8 @@ import Testing
       ])
     let backend = try PackedBackend(store, name: "probe", options: StorageOptions())
     let target = try PackedBackend(ProbeStore(), name: "probe", options: StorageOptions())
-    try await StoreCopier(source: backend, target: target, reached: { _ in }).run(from: CopyPlace())
+    try await StoreCopier(source: backend, target: target, reached: { _ in }).run(
+      from: CopyPosition())
     #expect(try target.verify().isSound)
     let saved = try target.read { (view) throws(StoreError) in
       var saved: [String: [String]] = [:]

@@ -125,7 +125,7 @@ struct MigrateTests {
     // What an interrupted run would have left: all but the end of it, and something too much.
     try await sandbox.fill(to, rooms: 8)
     var marker = MigrationMarker(source: Platform.absolute(sandbox.path("from")))
-    marker.place = CopyPlace(phase: .data, tree: "main", path: "rooms/r3")
+    marker.place = CopyPosition(phase: .data, tree: "main", path: "rooms/r3")
     try marker.write(sandbox.path("to"))
     let (status, text) = try sandbox.spawn("migrate", from, to)
     #expect(status == 0, "\(text)")

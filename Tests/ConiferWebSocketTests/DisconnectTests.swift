@@ -36,7 +36,7 @@
       }
       #expect(answers.all == [.ok, .ok, .ok, .ok, .tooBig])
       session.end()
-      await server.settle(Service.namespace)
+      await server.waitUntilIdle(Service.namespace)
       // Hashes, as nobody reads megabytes of what differs.
       let left = NodeHash.hash(["a": long, "b": long, "c": long, "small": small])
       #expect(NodeHash.hash(server.data("left", in: Service.namespace)) == left)

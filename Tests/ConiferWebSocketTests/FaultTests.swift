@@ -86,7 +86,7 @@
         _ = try await receipts.last?.durable
         try await proxy.cut()
         await service.http.stop()
-        await service.server.settle(Service.namespace)
+        await service.server.waitUntilIdle(Service.namespace)
         let before = service.data()
         try await backend.close()
         backend = try open()
@@ -99,7 +99,7 @@
       for watch in watches { await watch.wait { $0 == data } }
       for database in clients { await database.close() }
       await service.http.stop()
-      await service.server.settle(Service.namespace)
+      await service.server.waitUntilIdle(Service.namespace)
       try await backend.close()
       backend = try open()
       service = try await Service(in: backend)

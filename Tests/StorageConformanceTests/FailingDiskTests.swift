@@ -97,7 +97,7 @@
             _ = try view.value(blobs, [1])
           }
           #expect(found == nil || found == .io, "operation \(number), \(session.failure ?? "")")
-          session.heal()
+          session.stopFailing()
           if session.failureCount == failed { break }
           number += 1
         }

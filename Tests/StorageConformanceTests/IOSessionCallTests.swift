@@ -137,7 +137,7 @@
           #expect(syncfs(file) == 0)
           var disk = SimulatedDisk()
           for entry in session.entries() { _ = disk.play(entry) }
-          #expect(disk.isSettled)
+          #expect(disk.isAllDurable)
           #expect(disk.names.reachable.map(\.path) == ["d", "d/a"])
           session.end()
           let failing = try IOSession.fail(directory, at: 0, with: .error(EIO), counting: .syncs)
@@ -165,7 +165,7 @@
         #expect(sync("two") == 0)
         #expect(sync("one") == -1)
         // A sync of one directory settles nothing of another.
-        session.heal()
+        session.stopFailing()
         #expect(rename(directory + "/one/a", directory + "/two/a") == 0)
         #expect(sync("two") == 0)
         session.fail(at: session.operationCount, with: .errors(EIO))

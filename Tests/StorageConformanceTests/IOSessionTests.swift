@@ -97,7 +97,7 @@
         #expect(fsync(file) == -1)
         #expect(errno == EINTR)
         #expect(unlink(directory + "/a") == -1)
-        session.heal()
+        session.stopFailing()
         #expect(fsync(file) == 0)
         #expect(session.failureCount == 3)
         #expect(session.failure == "removing a")

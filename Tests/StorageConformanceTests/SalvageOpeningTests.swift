@@ -222,7 +222,7 @@ import Testing
       do {
         let (backend, report) = try await Self.configuration(kind, directory).openOrSalvage()
         let count = session.operationCount
-        session.heal()
+        session.stopFailing()
         #expect(try Self.writes(backend) == Array(2...20), "\(kind), operation \(at ?? -1)")
         try await backend.close()
         return (count, directory, .success(report?.lost.map(\.words) ?? []))
@@ -270,7 +270,7 @@ import Testing
         directory, at: at, with: .error(EMFILE), counting: .changesAndReads)
       do {
         let (backend, report) = try await configuration.openOrSalvage()
-        session.heal()
+        session.stopFailing()
         #expect(report?.aside == directory + "/store.damaged", "operation \(at)")
         try await backend.close()
       } catch {

@@ -41,7 +41,7 @@ import Testing
 
   @Test func `A settled disk is the same in every image`() throws {
     let disk = disk(base)
-    #expect(disk.isSettled)
+    #expect(disk.isAllDurable)
     for image in [.everything, .durable] + images.prefix(5) {
       #expect(try files(disk, image) == ["a": [1, 2, 3]])
     }

@@ -82,10 +82,11 @@ final class LMDBEnvironment: @unchecked Sendable {
     }
   }
 
-  /// A second, reading handle: after a failed write of a meta page LMDB refuses reads too.
+  /// A second, read-only handle of the environment. After a failed write of a meta page LMDB
+  /// refuses reads through the first handle too.
   ///
-  /// It takes no part in LMDB's locks, whose files a second handle of a process must not open;
-  /// nothing writes any more, so that no page that it reads is used again.
+  /// It is opened without LMDB's locks, because a process must not open the lock file twice. That
+  /// is safe: nothing writes any more, so no page that it reads is reused.
   private func spare(_ gate: inout Gate) throws(StoreError) -> OpaquePointer {
     if let spare = gate.spare { return spare }
     var made: OpaquePointer?

@@ -42,8 +42,8 @@ extension LMDBStore {
   /// Syncs what earlier commits left unsynced; poisons the store when that fails.
   func sync(_ writer: inout Writer, _ environment: LMDBEnvironment) throws(StoreError) {
     if writer.isPoisoned { throw .poisoned(path) }
-    guard writer.owesSync else { return }
-    var result = writer.owesMeta ? renewMeta(&writer, environment) : 0
+    guard writer.needsSync else { return }
+    var result = writer.needsNewMeta ? renewMeta(&writer, environment) : 0
     if result == 0 { result = mdb_env_sync(environment.handle, 1) }
     if result == 0, System.strongest < .power {
       // On Apple systems LMDB's own sync stops at the drive's buffer.
@@ -57,7 +57,7 @@ extension LMDBStore {
       let known = StoreError.lmdb(result, "sync", path)
       throw StoreError(.io, known.message, cause: known.cause)
     }
-    writer.owesSync = false
+    writer.needsSync = false
   }
 
   /// Makes an empty commit, so that there is a new meta page that the system has not dropped.
@@ -113,7 +113,7 @@ extension LMDBStore {
     if environment.isBroken { throw .poisoned(path) }
     let map = environment.map
     if map.unused < need, let size = options.grown(from: map.size, need: need) {
-      // An estimate: when a view is open, the batch is tried in the map as it is.
+      // The need is an estimate: when a view is open, the batch is tried in the map as it is.
       _ = try environment.growMap(to: size, .zero)
     }
     while true {
@@ -134,10 +134,10 @@ extension LMDBStore {
       }
     }
     if durability == .power {
-      // A commit that changes nothing syncs nothing, but covers the commits before it all the same.
-      if writer.owesSync { try sync(&writer, environment) }
+      // LMDB syncs nothing for a commit that changes nothing, so earlier commits are synced here.
+      if writer.needsSync { try sync(&writer, environment) }
     } else {
-      writer.owesSync = true
+      writer.needsSync = true
     }
     growAhead(environment)
   }
@@ -175,8 +175,8 @@ extension LMDBStore {
     guard result == 0 else { return result }
     // The data sync of a full commit flushed the meta pages of all earlier ones too.
     if durability == .power, transactions(environment) != before {
-      writer.owesSync = false
-      writer.owesMeta = false
+      writer.needsSync = false
+      writer.needsNewMeta = false
     }
     return 0
   }
@@ -246,11 +246,11 @@ extension LMDBStore {
     let isOrdinary =
       System.noSpace.contains(result) || result == System.noMemory || result == MDB_TXN_FULL
     if !isOrdinary { writer.isPoisoned = true }
-    if isOrdinary, writer.owesSync { writer.owesMeta = true }
+    if isOrdinary, writer.needsSync { writer.needsNewMeta = true }
     return .lmdb(result, "write", path)
   }
 
-  /// Keeps the file as long as its meta page says, and the map ahead of the file.
+  /// Lengthens the file to the size that its meta page states, and the map beyond the file.
   private func growAhead(_ environment: LMDBEnvironment) {
     let map = environment.map
     var file: Int32 = -1

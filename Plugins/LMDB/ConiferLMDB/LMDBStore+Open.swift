@@ -26,7 +26,7 @@ extension LMDBStore {
       mdb_env_close(handle)
       throw .lmdb(result, "open", path)
     }
-    // LMDB 0.9 lets programs that are started inherit the data file.
+    // LMDB 0.9 opens the data file without close-on-exec.
     var file: Int32 = -1
     if mdb_env_get_fd(handle, &file) == 0 { System.closeOnExec(file) }
     do throws(StoreError) {
@@ -39,8 +39,8 @@ extension LMDBStore {
     }
   }
 
-  /// Checks the data file without mapping it and returns its length, after lengthening a file that
-  /// rightly ends before its last page.
+  /// Checks the data file without mapping it and returns its length. A valid file that ends before
+  /// its last page is lengthened first.
   ///
   /// - Throws: `damaged`, `foreign`, `newerFormat`, `denied`, `io`.
   private static func check(_ path: String) throws(StoreError) -> Int {

@@ -63,7 +63,7 @@ extension LMDBStore {
   }
 
   /// Truncates space that was allocated ahead, when the store closes.
-  func cutAhead(_ environment: LMDBEnvironment) {
+  func truncatePreallocation(_ environment: LMDBEnvironment) {
     var file: Int32 = -1
     guard mdb_env_get_fd(environment.handle, &file) == 0, let length = System.length(file),
       length > environment.end

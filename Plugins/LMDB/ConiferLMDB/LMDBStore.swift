@@ -26,12 +26,12 @@ public final class LMDBStore: OrderedStore {
     var isPoisoned = false
     /// Whether a commit since the last full sync left out the sync of its meta page; true at opening,
     /// since the process that wrote the newest one may have died before its sync.
-    var owesSync = true
+    var needsSync = true
     /// Whether LMDB's flag that leaves out the sync of the meta page is set.
     var skipsMetaSync = false
     /// Whether a commit met a full disk while a meta page was not synced. The system may have
     /// dropped that page, so only a new meta page makes earlier commits durable.
-    var owesMeta = false
+    var needsNewMeta = false
     /// The reserve for a full disk.
     var reserve: SpaceReserve
   }
@@ -131,7 +131,7 @@ public final class LMDBStore: OrderedStore {
   ///
   /// - Throws: `io`, `poisoned`, `closed`. The store is suspended all the same, unless it was closed.
   public func suspend() throws(StoreError) {
-    try letGo(to: .suspended)
+    try closeEnvironment(to: .suspended)
   }
 
   /// Takes the lock and opens the environment again, with the checks of the first opening.
@@ -161,12 +161,12 @@ public final class LMDBStore: OrderedStore {
   /// - Throws: `io`, `poisoned`; the files are released anyway.
   public func close() throws(StoreError) {
     do throws(StoreError) {
-      try letGo(to: .closed)
+      try closeEnvironment(to: .closed)
     } catch  where error.code == .closed {}
   }
 
   /// Syncs, enters a phase and closes the environment, also when the sync fails.
-  private func letGo(to next: Phase) throws(StoreError) {
+  private func closeEnvironment(to next: Phase) throws(StoreError) {
     try writer.withLock { writer throws(StoreError) in
       let open: LMDBEnvironment? = try phase.withLock { phase throws(StoreError) in
         if case .closed = phase { throw .lmdbClosed(path) }
@@ -178,7 +178,7 @@ public final class LMDBStore: OrderedStore {
       var failure: StoreError?
       do throws(StoreError) {
         try sync(&writer, open)
-        cutAhead(open)
+        truncatePreallocation(open)
       } catch {
         failure = error
       }

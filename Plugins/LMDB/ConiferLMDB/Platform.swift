@@ -68,7 +68,7 @@ enum System {
     return file < 0 ? nil : file
   }
 
-  /// Keeps programs that are started from inheriting an open file.
+  /// Sets close-on-exec, so that child processes do not inherit an open file.
   static func closeOnExec(_ descriptor: Int32) { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
 
   /// The last error number.
@@ -87,7 +87,7 @@ enum System {
 
   /// No such file.
   static let noEntry = ENOENT
-  /// No space, the one failure of a commit after which the store goes on.
+  /// Errors of a full disk or quota: the only ones after which the store stays usable.
   static let noSpace: Set<Int32> = [ENOSPC, EDQUOT]
   /// The error number of a failing disk.
   static let failed = EIO

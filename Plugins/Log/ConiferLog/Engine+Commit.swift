@@ -22,7 +22,7 @@ extension Engine {
     }
     // The commit is done: errors of housekeeping concern the next ones.
     do throws(StoreError) {
-      try keepHouse(usesReserve: usesReserve)
+      try doHousekeeping(usesReserve: usesReserve)
     } catch {
       if error.code != .full, error.code != .damaged, poison == nil { poison = error }
     }
@@ -71,7 +71,7 @@ extension Engine {
     guard var active else { return }
     let total = frame.total
     var header = FrameHeader(
-      editsLength: 0, valuesLength: 0, promise: UInt32(active.synced), sequence: sequence,
+      editsLength: 0, valuesLength: 0, syncedEnd: UInt32(active.synced), sequence: sequence,
       previous: previous, salt: salt, editsSum: 0)
     let seed = FrameHeader.seed(manifest.store, active.segment.number, active.position)
     var bytes = frame.bytes(&header, seed)
@@ -107,9 +107,9 @@ extension Engine {
   ///
   /// - Parameter usesReserve: whether the bytes may use the reserve, as the commit frees space.
   private func makeRoom(_ count: Int, usesReserve: Bool) throws(StoreError) {
-    if isShort, !usesReserve {
+    if hasUsedReserve, !usesReserve {
       setReserve()
-      if isShort { throw FileFailure.full.error("write", directory) }
+      if hasUsedReserve { throw FileFailure.full.error("write", directory) }
     }
     if let active {
       if active.position + count <= active.capacity { return }
@@ -152,7 +152,7 @@ extension Engine {
   }
 
   /// Folds and compacts when it is due.
-  private func keepHouse(usesReserve: Bool) throws(StoreError) {
+  private func doHousekeeping(usesReserve: Bool) throws(StoreError) {
     guard lost.isEmpty else { return }
     let tail = published.state.withLock { $0.tailBytes }
     let journal = active.map { $0.position - manifest.position } ?? 0

@@ -99,7 +99,7 @@ extension Engine {
   /// Seals the segments of copies that match a condition.
   func endOutputs(_ isEnded: (Segment) -> Bool) {
     for (kind, output) in outputs where isEnded(output.segment) {
-      handles.note(output.segment)
+      handles.register(output.segment)
       outputs[kind] = nil
     }
   }
@@ -177,7 +177,7 @@ extension Engine {
     var output = try output(kind, room: frame.total)
     let number = output.segment.number
     var header = FrameHeader(
-      editsLength: 0, valuesLength: 0, promise: 0, sequence: 0, previous: 0, salt: salt,
+      editsLength: 0, valuesLength: 0, syncedEnd: 0, sequence: 0, previous: 0, salt: salt,
       editsSum: 0)
     let bytes = frame.bytes(
       &header, FrameHeader.seed(manifest.store, number, output.position))
@@ -202,7 +202,7 @@ extension Engine {
   private func output(_ kind: SegmentClass, room: Int) throws(StoreError) -> Output {
     if let output = outputs[kind] {
       if output.position + room <= options.segment { return output }
-      handles.note(output.segment)
+      handles.register(output.segment)
       outputs[kind] = nil
     }
     let number = takeNumber()

@@ -55,21 +55,21 @@ extension Engine {
 
   /// Copies unreadable bytes into separate files, before the journal is folded past them and tables
   /// are merged without them.
-  func keepLostAside(_ parts: [Losses.Loss]) throws(StoreError) {
+  func setLossesAside(_ parts: [Losses.Loss]) throws(StoreError) {
     if lost.isEmpty, parts.isEmpty { return }
     if let active {
       for range in lost {
-        try keepAside(active.file, active.segment.path, active.segment.number, range)
+        try setAside(active.file, active.segment.path, active.segment.number, range)
       }
     }
     for part in parts {
       let file = try files.existing(part.path, .read)
-      try keepAside(file, part.path, part.table, part.offset..<part.offset + part.length)
+      try setAside(file, part.path, part.table, part.offset..<part.offset + part.length)
     }
     try syncDirectory()
   }
 
-  private func keepAside(
+  private func setAside(
     _ file: any LogFile, _ source: String, _ number: UInt64, _ range: Range<Int>
   ) throws(StoreError) {
     let path = path("\(number.hex)-\(range.lowerBound).damaged")
@@ -111,7 +111,7 @@ extension Engine {
   func findReserve() {
     let file = try? files.open(path("reserve"), .read)
     hasReserve = ((try? file?.length()) ?? 0) >= max(1, options.reserve)
-    isShort = !hasReserve && options.reserve > 0 && manifest.active != 0
+    hasUsedReserve = !hasReserve && options.reserve > 0 && manifest.active != 0
   }
 
   /// Creates the reserve for a full disk; continues without it when that fails for another reason
@@ -122,10 +122,10 @@ extension Engine {
     do throws(FileFailure) {
       try files.open(path, .create)?.allocate(options.reserve)
       hasReserve = true
-      isShort = false
+      hasUsedReserve = false
     } catch {
       try? files.remove(path)
-      if !error.meansFull { isShort = false }
+      if !error.meansFull { hasUsedReserve = false }
     }
   }
 
@@ -136,7 +136,7 @@ extension Engine {
     guard hasReserve else { return false }
     try? files.remove(path("reserve"))
     hasReserve = false
-    isShort = true
+    hasUsedReserve = true
     return true
   }
 
@@ -159,7 +159,7 @@ extension Engine {
       do throws(StoreError) {
         try fold(usesReserve: false)
       } catch {
-        // The journal has it all.
+        // Folding is not necessary: the next opening replays the journal.
         guard error.code == .full || error.code == .damaged else { throw error }
       }
     }

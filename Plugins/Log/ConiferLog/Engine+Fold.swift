@@ -50,7 +50,7 @@ extension Engine {
     let isMoved = active.map { $0.position != manifest.position } ?? false
     let isIdle = before.tail.isEmpty && !isMoved && unsynced.isEmpty && !isFull && !isForced
     if capacity == nil, isIdle, droppable(before, active).isEmpty { return }
-    try keepLostAside(lost)
+    try setLossesAside(lost)
     try harden()
     for (number, file) in unsynced {
       do throws(FileFailure) {
@@ -217,6 +217,6 @@ extension Engine {
     if old.capacity > old.position, (try? old.file.truncate(old.position)) != nil {
       old.segment.allocated = old.position
     }
-    handles.note(old.segment)
+    handles.register(old.segment)
   }
 }

@@ -39,7 +39,7 @@ final class Engine: @unchecked Sendable {
   let options: LogOptions
   let files: any LogFileSystem
   let cache: BlockCache
-  let handles: Handles
+  let handles: OpenSegments
   let losses = Losses()
   let published = Published()
   let salt = UInt32.random(in: .min ... .max)
@@ -57,7 +57,7 @@ final class Engine: @unchecked Sendable {
   var hasReserve = false
   /// Whether the reserve was used on a full disk: the remaining space is for commits that free
   /// space.
-  var isShort = false
+  var hasUsedReserve = false
 
   /// The segments that compaction appends to, by class.
   var outputs: [SegmentClass: Output] = [:]
@@ -77,7 +77,7 @@ final class Engine: @unchecked Sendable {
     self.files = files
     self.manifest = manifest
     cache = BlockCache(bytes: options.cache)
-    handles = Handles(files, limit: options.filesKept)
+    handles = OpenSegments(files, limit: options.filesKept)
     nextNumber = manifest.nextNumber
     sequence = manifest.sequence
     previous = manifest.previous

@@ -9,7 +9,7 @@ struct FrameHeader {
   var editsLength: UInt32
   var valuesLength: UInt32
   /// The end of the segment's synced bytes when the frame was written.
-  var promise: UInt32
+  var syncedEnd: UInt32
   var sequence: UInt64
   /// The checksum of the frame before.
   var previous: UInt64
@@ -34,7 +34,7 @@ struct FrameHeader {
   /// Writes the header over the first bytes of its frame.
   mutating func write(_ frame: inout Bytes, seed: UInt64) {
     let (words, tail) = (
-      [Self.magic, editsLength, valuesLength, promise], [salt, editsSum]
+      [Self.magic, editsLength, valuesLength, syncedEnd], [salt, editsSum]
     )
     let (sequence, previous) = (sequence, previous)
     sum = frame.withUnsafeMutableBytes { frame in
@@ -68,7 +68,7 @@ struct FrameHeader {
       UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: at + i, as: UInt64.self))
     }
     self.init(
-      editsLength: word(4), valuesLength: word(8), promise: word(12), sequence: long(16),
+      editsLength: word(4), valuesLength: word(8), syncedEnd: word(12), sequence: long(16),
       previous: long(24), salt: word(32), editsSum: word(36))
     sum = long(40)
     let own = UnsafeRawBufferPointer(rebasing: bytes[at..<(at + 40)])
@@ -76,12 +76,12 @@ struct FrameHeader {
   }
 
   init(
-    editsLength: UInt32, valuesLength: UInt32, promise: UInt32, sequence: UInt64,
+    editsLength: UInt32, valuesLength: UInt32, syncedEnd: UInt32, sequence: UInt64,
     previous: UInt64, salt: UInt32, editsSum: UInt32
   ) {
     self.editsLength = editsLength
     self.valuesLength = valuesLength
-    self.promise = promise
+    self.syncedEnd = syncedEnd
     self.sequence = sequence
     self.previous = previous
     self.salt = salt

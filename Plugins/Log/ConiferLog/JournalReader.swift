@@ -111,7 +111,7 @@ struct JournalReader {
   ) -> Bool {
     let headers = later ?? headers(behind: at)
     later = headers
-    return headers.contains { $0.at > at && Int($0.header.promise) > base + at }
+    return headers.contains { $0.at > at && Int($0.header.syncedEnd) > base + at }
   }
 
   private func headers(behind start: Int) -> [(at: Int, header: FrameHeader)] {

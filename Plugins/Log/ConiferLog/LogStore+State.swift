@@ -17,7 +17,7 @@ extension LogStore {
     var phase: Phase
     var commit: UInt64 = 0
     /// The oldest commit that may not survive power loss; what opening found counts as commit 0.
-    var soft: UInt64? = 0
+    var oldestUnsynced: UInt64? = 0
     /// The error that blocks commits until the store is reopened; suspending does not clear it.
     var poison: StoreError?
 
@@ -40,8 +40,8 @@ extension LogStore {
     }
   }
 
-  /// State that threads other than the writer's read.
-  enum Front {
+  /// The state that reading threads see, which do not take the writer's lock.
+  enum ReadState {
     case open(Published, LogLease)
     case suspended
     case closed

@@ -22,7 +22,7 @@ public final class LogStore: OrderedStore {
 
   private let files: any LogFileSystem
   let state: Mutex<State>
-  private let front: Mutex<Front>
+  private let readState: Mutex<ReadState>
 
   /// Opens a store, making its directory when there is none.
   ///
@@ -40,7 +40,7 @@ public final class LogStore: OrderedStore {
     try self.init(at: path, options, files: SystemFiles())
   }
 
-  /// Opens a store on files of one's own.
+  /// Opens a store over a given file system; tests inject faults through it.
   package init(
     at path: String, _ options: LogOptions, files: any LogFileSystem
   ) throws(StoreError) {
@@ -49,7 +49,7 @@ public final class LogStore: OrderedStore {
     self.options = options
     self.files = files
     state = Mutex(State(phase: .open(opened)))
-    front = Mutex(.open(opened.engine.published, LogLease()))
+    readState = Mutex(.open(opened.engine.published, LogLease()))
   }
 
   deinit { try? close() }
@@ -74,8 +74,9 @@ public final class LogStore: OrderedStore {
   /// `.relaxed` and `.process` are the same here: the frame is written when this returns.
   ///
   /// - Throws: `tooLarge` (a key above `traits.longestKey`, a batch of more than 2 GB), `full`,
-  ///   `io`, `poisoned`, `closed`, `suspended`, `damaged` (the index, where a `clear` must read it).
-  ///   Nothing has changed then, unless the code is `poisoned` or `io`, where reopening tells.
+  ///   `io`, `poisoned`, `closed`, `suspended`, `damaged` (the index, where a `clear` must read
+  ///   it). After `poisoned` and `io` only reopening shows whether the commit was stored; after the
+  ///   others nothing has changed.
   public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     try state.withLock { (state: inout State) throws(StoreError) -> CommitID in
       let engine = try state.engine()
@@ -87,9 +88,9 @@ public final class LogStore: OrderedStore {
       try engine.commit(batch, durability)
       state.commit += 1
       if durability == .power {
-        state.soft = nil
-      } else if state.soft == nil {
-        state.soft = state.commit
+        state.oldestUnsynced = nil
+      } else if state.oldestUnsynced == nil {
+        state.oldestUnsynced = state.commit
       }
       return CommitID(rawValue: state.commit)
     }
@@ -101,15 +102,17 @@ public final class LogStore: OrderedStore {
   public func harden(_ upTo: CommitID) throws(StoreError) {
     try state.withLock { (state: inout State) throws(StoreError) in
       let engine = try state.engine()
-      guard let soft = state.soft, upTo.rawValue >= soft else { return }
+      guard let oldestUnsynced = state.oldestUnsynced, upTo.rawValue >= oldestUnsynced else {
+        return
+      }
       try engine.harden()
-      state.soft = nil
+      state.oldestUnsynced = nil
     }
   }
 
   // MARK: Reads
 
-  /// A frozen view of the newest commit; it only keeps the files that it may read.
+  /// A frozen view of the newest commit. While it is open, the files that it may read are kept.
   ///
   /// - Throws: `closed`, `suspended`.
   public func view() throws(StoreError) -> any OrderedView {
@@ -129,13 +132,13 @@ public final class LogStore: OrderedStore {
   }
 
   /// The ranges of removed keys that the next view knows; for tests.
-  func gaps() throws(StoreError) -> Gaps {
+  func gaps() throws(StoreError) -> DeletedRanges {
     try opened().published.state.withLock { $0.snapshot.gaps }
   }
 
   private func opened() throws(StoreError) -> (published: Published, lease: LogLease) {
-    try front.withLock { (front) throws(StoreError) in
-      switch front {
+    try readState.withLock { (readState) throws(StoreError) in
+      switch readState {
       case .open(let published, let lease): return (published, lease)
       case .suspended: throw StoreError.storeSuspended
       case .closed: throw StoreError.storeClosed
@@ -165,8 +168,8 @@ public final class LogStore: OrderedStore {
     state.withLock { state in
       guard case .open(let opened) = state.phase else { return [] }
       let engine = opened.engine
-      // Where one block is lost others may be, so all are reported at once, except those that an
-      // I/O error hides.
+      // When one block is unreadable, others may be: the whole index is checked, and all findings
+      // are reported at once. Findings that an I/O error hides are not.
       if !engine.losses.all.isEmpty { try? engine.findLosses() }
       let parts = engine.losses.all.map(\.finding)
       guard let active = engine.active else { return parts }
@@ -221,8 +224,8 @@ public final class LogStore: OrderedStore {
       case .suspended:
         let opened = try Self.open(path, options, files)
         state.phase = .open(opened)
-        state.soft = 0
-        front.withLock { $0 = .open(opened.engine.published, LogLease()) }
+        state.oldestUnsynced = 0
+        readState.withLock { $0 = .open(opened.engine.published, LogLease()) }
       }
     }
   }
@@ -237,19 +240,19 @@ public final class LogStore: OrderedStore {
       case .closed: return
       case .suspended:
         state.phase = .closed
-        front.withLock { $0 = .closed }
+        readState.withLock { $0 = .closed }
       case .open: try end(&state, .closed, .closed)
       }
     }
   }
 
   private func end(
-    _ state: inout State, _ phase: Phase, _ next: Front
+    _ state: inout State, _ phase: Phase, _ next: ReadState
   ) throws(StoreError) {
     guard case .open(let opened) = state.phase else { return }
-    front.withLock { front in
-      if case .open(_, let lease) = front { lease.isOver.store(true, ordering: .releasing) }
-      front = next
+    readState.withLock { readState in
+      if case .open(_, let lease) = readState { lease.isOver.store(true, ordering: .releasing) }
+      readState = next
     }
     state.phase = phase
     defer { opened.lock?.release() }
@@ -259,7 +262,7 @@ public final class LogStore: OrderedStore {
     }
     do throws(StoreError) {
       try opened.engine.close()
-      state.soft = nil
+      state.oldestUnsynced = nil
     } catch {
       state.poison = error
       throw error

@@ -83,26 +83,27 @@ final class LogView: OrderedView {
       case .atOrBefore(let key): (false, space.stored(key))
       }
     var cursor = MergedCursor(frozen, ascends: ascends)
-    var gone = GoneStretch()
+    var gone = DeletedRun()
     try cursor.seek(start)
     while !cursor.isAtEnd {
       let found = try cursor.current { (key, slot) throws(StoreError) -> Found in
         guard key.first == space.id else { return .outside }
         if case .gone = slot { return .gone(Bytes(key)) }
-        if ascends, gone.isWorthIt { gone.end = Bytes(key) }
+        if ascends, gone.isLongEnough { gone.end = Bytes(key) }
         let step = try visit(key, slot)
         guard case .jump(let target) = step else { return .visited(step) }
-        // A target behind the current key means the neighbour.
+        // A jump never goes back: for a target behind the current key the walk goes to the next
+        // key.
         let order = UnsafeRawBufferPointer(rebasing: key.dropFirst()).bytes.compare(target)
         return .visited((ascends ? order < 0 : order > 0) ? step : .next)
       }
       switch found ?? .outside {
       case .outside:
-        if ascends, gone.isWorthIt { gone.end = [space.id + 1] }
+        if ascends, gone.isLongEnough { gone.end = [space.id + 1] }
         return remember(gone, frozen)
       case .gone(let key):
         if ascends, let gap = frozen.gaps.around(key) {
-          gone.pass(gap.low, count: Gaps.worth)
+          gone.pass(gap.low, count: DeletedRanges.minimumKeys)
           try cursor.seek(gap.high)
         } else {
           gone.pass(key, count: 1)
@@ -110,7 +111,7 @@ final class LogView: OrderedView {
         }
       case .visited(let step):
         remember(gone, frozen)
-        gone = GoneStretch()
+        gone = DeletedRun()
         switch step {
         case .stop: return
         case .next: try cursor.next()
@@ -119,7 +120,7 @@ final class LogView: OrderedView {
       }
       if lease.isOver.load(ordering: .acquiring) { throw .viewClosed }
     }
-    if ascends, gone.isWorthIt { gone.end = [space.id + 1] }
+    if ascends, gone.isLongEnough { gone.end = [space.id + 1] }
     remember(gone, frozen)
   }
 
@@ -130,20 +131,20 @@ final class LogView: OrderedView {
     case visited(Step)
   }
 
-  private func remember(_ gone: GoneStretch, _ seen: Snapshot) {
+  private func remember(_ gone: DeletedRun, _ seen: Snapshot) {
     guard let low = gone.start, let high = gone.end else { return }
     published.state.withLock { $0.remember(gone: low, upTo: high, in: seen) }
   }
 }
 
 /// The deleted keys that an ascending walk just passed.
-private struct GoneStretch {
+private struct DeletedRun {
   private(set) var start: Bytes?
   /// The first key after the range, when the range is long enough to remember.
   var end: Bytes?
   private var count = 0
 
-  var isWorthIt: Bool { count >= Gaps.worth }
+  var isLongEnough: Bool { count >= DeletedRanges.minimumKeys }
 
   mutating func pass(_ key: Bytes, count more: Int) {
     start = start ?? key

@@ -36,7 +36,7 @@ final class Losses: Sendable {
   var all: [Loss] { known.withLock { $0 } }
 
   /// Remembers a loss, once.
-  func note(_ loss: Loss) {
+  func register(_ loss: Loss) {
     known.withLock { known in
       if !known.contains(where: { $0.table == loss.table && $0.block == loss.block }) {
         known.append(loss)

@@ -24,12 +24,12 @@ final class Segment: Sendable {
   private let liveNow: Atomic<Int>
   private let isDropped = Atomic(false)
   private let store: Bytes
-  private let handles: Handles
+  private let handles: OpenSegments
   private let file: Mutex<(any LogFile)?>
 
   init(
     _ number: UInt64, _ kind: SegmentClass, length: Int, live: Int, _ path: String, store: Bytes,
-    _ handles: Handles, file: (any LogFile)? = nil
+    _ handles: OpenSegments, file: (any LogFile)? = nil
   ) {
     self.number = number
     self.kind = kind
@@ -60,8 +60,8 @@ final class Segment: Sendable {
     set { liveNow.store(newValue, ordering: .relaxed) }
   }
 
-  /// Closes the file, unless its name was removed; reads in progress finish on it.
-  func rest() {
+  /// Closes the file, unless the segment was dropped; reads in progress finish first.
+  func closeFile() {
     file.withLock { file in
       if !isDropped.load(ordering: .acquiring) { file = nil }
     }
@@ -89,7 +89,7 @@ final class Segment: Sendable {
       file = found
       return (found, true)
     }
-    if isNew { handles.note(self) }
+    if isNew { handles.register(self) }
     return found
   }
 
@@ -108,7 +108,7 @@ final class Segment: Sendable {
 
 /// The segments that are open for reading, so that a large store does not use up the process's
 /// files: the one that was opened first is closed when there are too many.
-final class Handles: Sendable {
+final class OpenSegments: Sendable {
   let files: any LogFileSystem
   private let limit: Int
   /// Nil after the store is closed.
@@ -119,8 +119,9 @@ final class Handles: Sendable {
     self.limit = limit
   }
 
-  /// Counts a segment that was opened; at most one other is closed for it.
-  func note(_ segment: Segment) {
+  /// Adds a segment that was just opened; closes the segment that was opened first when there are
+  /// too many.
+  func register(_ segment: Segment) {
     let oldest = open.withLock { open -> Segment? in
       guard var all = open else { return nil }
       open = nil
@@ -129,7 +130,7 @@ final class Handles: Sendable {
       open = all
       return oldest
     }
-    oldest?.rest()
+    oldest?.closeFile()
   }
 
   /// Releases the segments, which refer to this list; they live as long as views need them.

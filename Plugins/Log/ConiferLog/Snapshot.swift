@@ -9,7 +9,7 @@ struct Snapshot: Sendable {
   /// Newest first.
   var tables: [Table] = []
   var segments: [UInt64: Segment] = [:]
-  var gaps = Gaps()
+  var gaps = DeletedRanges()
   /// How many keys commits have changed since opening.
   var version: UInt64 = 0
 

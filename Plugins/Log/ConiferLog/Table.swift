@@ -64,7 +64,7 @@ final class Table: Sendable {
         index = try freshIndex()
       } catch {
         if error.code == .damaged {
-          losses.note(
+          losses.register(
             Losses.Loss(
               table: entry.number, block: nil, low: [], high: nil, path: path,
               offset: entry.indexOffset, length: entry.indexLength))
@@ -83,7 +83,7 @@ final class Table: Sendable {
     try FileHeader.check(file, path, .table, store: store, number: entry.number)
   }
 
-  /// The places of the blocks, as in the file them.
+  /// Reads the positions of the blocks from the file again.
   ///
   /// - Throws: `damaged`, `io`.
   func freshIndex() throws(StoreError) -> Index {
@@ -102,7 +102,7 @@ final class Table: Sendable {
     if let block = cache[place] { return block }
     let known = index.blocks[number]
     guard let block = try freshBlock(known) else {
-      losses.note(
+      losses.register(
         Losses.Loss(
           table: entry.number, block: number, low: known.first, high: index.end(of: number),
           path: path, offset: known.offset, length: known.length))
@@ -112,7 +112,7 @@ final class Table: Sendable {
     return block
   }
 
-  /// A block as in the file it; nil when it is damaged.
+  /// Reads a block from the file, without the cache; nil when it is damaged.
   ///
   /// - Throws: `io`.
   func freshBlock(_ known: Index.Entry) throws(StoreError) -> Block? {

@@ -4,9 +4,9 @@
 
   /// A batch in RocksDB's form, with its effect on the live bytes.
   ///
-  /// Replaced rows are looked up first. So the store knows its live bytes without a scan, which
-  /// RocksDB cannot tell; and a clear of few rows becomes single deletes, since each range deletion
-  /// slows down every later read until it is compacted away.
+  /// The old size of each changed row is looked up, so that the store knows its live bytes without
+  /// a scan; RocksDB does not count them. A clear of few rows becomes single deletes, because each
+  /// range deletion slows down every later read until it is compacted away.
   struct BatchPlan: ~Copyable {
     /// A clear of more rows is deleted as a range.
     private static let fewRows = 64

@@ -20,7 +20,7 @@
     /// Whether it was opened for reading only, since the disk has no room for more.
     let isReadOnly: Bool
     /// Whether it was opened on a full disk, with the bytes of the reserve.
-    let isTight: Bool
+    let isShortOfSpace: Bool
     private let gate = Mutex(Gate())
 
     /// Opens the database in a directory.
@@ -28,10 +28,11 @@
     /// - Throws: the error that RocksDB's message stands for.
     init(
       _ path: String, _ options: RocksDBOptions, creates: Bool = false, isReadOnly: Bool = false,
-      isTight: Bool = false, salvages: Bool = false
+      isShortOfSpace: Bool = false, salvages: Bool = false
     ) throws(StoreError) {
-      let tuning = Tuning(options, creates: creates, isTight: isTight, salvages: salvages)
-      let (opened, words) = telling { error in
+      let tuning = Tuning(
+        options, creates: creates, isShortOfSpace: isShortOfSpace, salvages: salvages)
+      let (opened, words) = withErrorMessage { error in
         isReadOnly
           ? rocksdb_open_for_read_only(tuning.options, path, 0, error)
           : rocksdb_open(tuning.options, path, error)
@@ -41,7 +42,7 @@
       self.path = path
       self.tuning = tuning
       self.isReadOnly = isReadOnly
-      self.isTight = isTight
+      self.isShortOfSpace = isShortOfSpace
       handle = opened
       if !isReadOnly { Self.removeDrafts(path) }
     }
@@ -80,7 +81,7 @@
       }
     }
 
-    /// Waits until no view is open, and closes the database then.
+    /// Waits until no view is open, then closes the database.
     ///
     /// - Returns: whether it is closed now; nothing has changed otherwise.
     func drain(_ patience: Duration) -> Bool {
@@ -135,21 +136,25 @@
       return Int(clamping: number)
     }
 
-    /// Writes a batch; nil, or RocksDB's words.
+    /// Writes a batch; nil on success, otherwise RocksDB's message.
     func write(_ batch: OpaquePointer, syncs: Bool) -> String? {
-      telling { rocksdb_write(handle, syncs ? tuning.synced : tuning.soft, batch, $0) }.1
+      withErrorMessage { rocksdb_write(handle, syncs ? tuning.synced : tuning.unsynced, batch, $0) }
+        .1
     }
 
-    /// Syncs the log; nil, or RocksDB's words.
-    func syncLog() -> String? { telling { rocksdb_flush_wal(handle, 1, $0) }.1 }
+    /// Syncs the log; nil on success, otherwise RocksDB's message.
+    func syncLog() -> String? { withErrorMessage { rocksdb_flush_wal(handle, 1, $0) }.1 }
 
-    /// Begins a new log and memtable, and sends the old one to a sorted file; nil, or RocksDB's words.
+    /// Begins a new log and memtable, and flushes the old memtable to a sorted file; nil on
+    /// success, otherwise RocksDB's message.
     ///
     /// - Parameter waits: whether to wait for the file. RocksDB's own wait never ends when a
     ///   compaction has run out of space meanwhile, so its properties are polled instead.
     func flush(waits: Bool) -> String? {
       if let words = backgroundFailure() { return words }
-      if let words = telling({ rocksdb_flush(handle, tuning.flushing, $0) }).1 { return words }
+      if let words = withErrorMessage({ rocksdb_flush(handle, tuning.flushing, $0) }).1 {
+        return words
+      }
       while waits, number("rocksdb.num-immutable-mem-table") > 0 {
         if let words = backgroundFailure() { return words }
         System.pause()
@@ -171,7 +176,7 @@
       let words = "disable_auto_compactions".withCString { name in
         "false".withCString { value in
           var (names, values) = ([Optional(name)], [Optional(value)])
-          return telling { rocksdb_set_options(handle, 1, &names, &values, $0) }.1
+          return withErrorMessage { rocksdb_set_options(handle, 1, &names, &values, $0) }.1
         }
       }
       // It also tries to tell its options anew.
@@ -185,10 +190,11 @@
     /// RocksDB's message about what stopped flushing or compacting; nil when they continue.
     func backgroundFailure() -> String? {
       guard hasBackgroundFailure else { return nil }
-      // Every write reports a failure that stops everything; any other failure is one of space.
+      // RocksDB returns the error that stops background work with every write. When a write
+      // succeeds, the background error is a lack of space that stops only compaction.
       let batch = rocksdb_writebatch_create()
       defer { rocksdb_writebatch_destroy(batch) }
-      return telling { rocksdb_write(handle, tuning.soft, batch, $0) }.1
+      return withErrorMessage { rocksdb_write(handle, tuning.unsynced, batch, $0) }.1
         ?? "IO error: No space left on device: while compacting"
     }
   }

@@ -4,9 +4,10 @@
 
   /// RocksDB's list of its sorted files, read before RocksDB opens it after a crash.
   ///
-  /// RocksDB refuses a list whose end a crash tore, although the record there was never synced. So
-  /// such an end is cut here, as in logs. When the logs lack commits that the listed sorted files
-  /// lack too, the record had been synced: then nothing is cut, and RocksDB refuses the damage.
+  /// RocksDB refuses a manifest whose last record a crash tore, although that record was never
+  /// synced. So the torn record is cut off here, as it is in logs. The record had been synced if
+  /// the logs lack commits that the listed sorted files lack too: then nothing is cut, and RocksDB
+  /// reports the damage.
   ///
   /// Format: a log whose records are edits (github.com/facebook/rocksdb/wiki/MANIFEST, and
   /// `VersionEdit::EncodeTo` of version 7).
@@ -17,7 +18,7 @@
     private var newest: UInt64 = 0
 
     /// Cuts what a crash tore from the list that a store uses.
-    ///
+    /// Cuts off the record that a crash tore at the end of the current manifest.
     /// - Throws: `denied`, `full`, `io`.
     static func recover(_ directory: String) throws(StoreError) {
       let all = try System.files(in: directory)
@@ -25,7 +26,7 @@
       let text = try System.read(directory + "/CURRENT", min(256, current.length))
       let name = String(decoding: text.prefix { $0 != 10 }, as: UTF8.self)
       guard let list = all.first(where: { $0.name == name }) else {
-        return try takeUpOlder(directory, all)
+        return try restorePrevious(directory, all)
       }
       let bytes = try System.read(directory + "/" + name, list.length)
       var manifest = Manifest()
@@ -42,9 +43,10 @@
       try System.cut(directory + "/" + name, to: end)
     }
 
-    /// Takes up the list before one whose name a crash lost: RocksDB names a new one in `CURRENT` before it syncs the
-    /// directory, and commits nothing until it has.
-    private static func takeUpOlder(
+    /// Points `CURRENT` to the previous manifest when a crash lost the name of the newest one:
+    /// RocksDB writes a new manifest's name to `CURRENT` before it syncs the directory, and commits
+    /// nothing before both are done.
+    private static func restorePrevious(
       _ directory: String, _ all: [(name: String, length: Int)]
     ) throws(StoreError) {
       let lists = all.filter { $0.name.hasPrefix("MANIFEST-") }
@@ -64,8 +66,8 @@
       try System.rename(directory + "/CURRENT.draft", to: directory + "/CURRENT")
     }
 
-    /// Whether files and logs hold all that was ever synced: the listed files are there, the oldest log
-    /// begins where they end, and without a log there is no file beside them.
+    /// Whether sorted files and logs hold all that was ever synced: the listed files exist, the
+    /// oldest log begins where they end, and if there is no log, no other sorted file exists.
     private func isWhole(
       with logs: [(name: String, length: Int)], _ sorted: [String], _ directory: String
     ) throws(StoreError) -> Bool {

@@ -60,7 +60,7 @@
       if !unlink(path), errno != ENOENT { throw Platform.error(errno, "remove", path) }
     }
 
-    /// Removes a file; whether it was there and is no more.
+    /// Removes a file; false when there was none or it could not be removed.
     static func unlink(_ path: String) -> Bool {
       #if canImport(Darwin)
         Darwin.unlink(path) == 0
@@ -117,7 +117,7 @@
       if code != 0 { throw Platform.error(code, "sync", path) }
     }
 
-    /// Shortens a file and makes that survive power loss.
+    /// Truncates a file durably.
     ///
     /// - Throws: `denied`, `full`, `io`.
     static func cut(_ path: String, to length: Int) throws(StoreError) {

@@ -10,8 +10,8 @@
 
     /// Makes the file, or what is missing of it.
     ///
-    /// - Returns: whether there is room; what else keeps a file from being made is no reason to
-    ///   refuse commits.
+    /// - Returns: false when the disk is too full for it. Other failures return true, since they
+    ///   are no reason to refuse commits.
     static func fill(_ directory: String, _ options: RocksDBOptions) -> Bool {
       let length = min(max(options.reserve, 0), most)
       guard length > 0 else { return true }
@@ -19,7 +19,7 @@
         try System.allocate(directory + "/" + name, length)
         return true
       } catch {
-        // A part of it would take what the next commits need.
+        // A partial reserve would take the space that the next commits need.
         if error.code == .full { release(directory) }
         return error.code != .full
       }

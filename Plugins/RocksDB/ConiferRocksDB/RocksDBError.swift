@@ -2,9 +2,9 @@
   internal import CRocksDB
   internal import ConiferKeyValue
 
-  /// Calls RocksDB and returns, beside its result, the words of the error if it told one.
+  /// Calls RocksDB and returns the result, with the error message if there was one.
   @inline(__always)
-  func telling<R>(
+  func withErrorMessage<R>(
     _ body: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> R
   ) -> (R, String?) {
     var words: UnsafeMutablePointer<CChar>?
@@ -15,16 +15,16 @@
   }
 
   extension StoreError {
-    /// The store error for the words of a status of RocksDB: its C interface tells no code, but every
-    /// text begins with the kind of the status, and an I/O error ends with the system's words.
+    /// The store error for a RocksDB message. The C interface returns no code, but every message
+    /// begins with the kind of the status, and that of an I/O error ends with the system's message.
     ///
     /// - Parameters:
     ///   - words: the status as text.
     ///   - action: what was tried, as "open".
     ///   - path: the store's directory.
     static func rocksDB(_ words: String, _ action: String, _ path: String) -> StoreError {
-      let own = words.leaving(path)
-      func has(_ part: String) -> Bool { own.holds(part) }
+      let own = words.removing(path)
+      func has(_ part: String) -> Bool { own.containsBytes(part) }
       if has("No space left on device") || has("Disk quota exceeded") || has("Space limit reached")
       {
         return StoreError(
@@ -45,7 +45,7 @@
           .busy, "Another program has the RocksDB database in \(path) open. Close it there.",
           cause: words)
       }
-      // Where a read was refused RocksDB tells of corruption too, with the system's words behind that.
+      // When a read is refused, RocksDB also reports corruption, followed by the system's message.
       let isRefused = words.hasPrefix("Corruption") && has("IO error")
       if words.hasPrefix("Corruption") && !isRefused || has("No such file or directory")
         || has("does not exist")
@@ -63,19 +63,20 @@
         cause: words)
     }
 
-    /// Whether the words tell of a sync: then what is on the disk is not known, whatever the reason.
+    /// Whether a message is about a sync: the state of the disk is then unknown, whatever the
+    /// reason.
     ///
     /// - Parameter path: the store's directory, which the words may name.
-    static func tellsOfSync(_ words: String, _ path: String) -> Bool {
-      words.leaving(path).holds("sync")
+    static func mentionsSync(_ words: String, _ path: String) -> Bool {
+      words.removing(path).containsBytes("sync")
     }
 
-    /// Whether the words name a file that a flush or a compaction writes in the background.
+    /// Whether a message names a file that a flush or a compaction writes in the background.
     ///
     /// - Parameter path: the store's directory, which the words may name.
-    static func tellsOfFlush(_ words: String, _ path: String) -> Bool {
-      let own = words.leaving(path)
-      return own.holds(".sst") || own.holds("MANIFEST-")
+    static func mentionsFlushedFile(_ words: String, _ path: String) -> Bool {
+      let own = words.removing(path)
+      return own.containsBytes(".sst") || own.containsBytes("MANIFEST-")
     }
 
     static func rocksDBDamaged(_ path: String, _ cause: String) -> StoreError {
@@ -98,16 +99,16 @@
   }
 
   extension String {
-    /// Whether a part occurs; by bytes, without the string-processing module.
-    fileprivate func holds(_ part: String) -> Bool {
+    /// Whether the text contains a part; compares bytes, without the string-processing module.
+    fileprivate func containsBytes(_ part: String) -> Bool {
       let whole = Array(utf8)
       let wanted = Array(part.utf8)
       guard wanted.count <= whole.count else { return false }
       return (0...(whole.count - wanted.count)).contains { whole[$0...].starts(with: wanted) }
     }
 
-    /// The text without a part, wherever it occurs.
-    fileprivate func leaving(_ part: String) -> String {
+    /// The text with every occurrence of a part removed.
+    fileprivate func removing(_ part: String) -> String {
       let (whole, unwanted) = (Array(utf8), Array(part.utf8))
       guard !unwanted.isEmpty else { return self }
       var kept: [UInt8] = []

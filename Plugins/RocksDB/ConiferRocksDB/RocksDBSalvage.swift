@@ -3,10 +3,10 @@
   package import ConiferKeyValue
   internal import ConiferStorage
 
-  /// Reads what can be read of a damaged store: the sorted files that the manifest names, or all that
-  /// are there when it cannot be read, and what is whole in the logs.
+  /// Reads what can be read of a damaged store: the sorted files that the manifest names, or all
+  /// sorted files when the manifest cannot be read, and the valid records of the logs.
   package enum RocksDBSalvage {
-    /// Reads a directory of its own copy of a store's files: RocksDB may have to repair it.
+    /// Reads a copy of a store's files in a separate directory: RocksDB may have to repair it.
     ///
     /// - Parameters:
     ///   - row: gets each row's key behind its space's number, and its value; some come twice.
@@ -75,7 +75,9 @@
           Bytes(UnsafeRawBufferPointer(start: value, count: size)))
         if descends { rocksdb_iter_prev(iterator) } else { rocksdb_iter_next(iterator) }
       }
-      guard let words = telling({ rocksdb_iter_get_error(iterator, $0) }).1 else { return nil }
+      guard let words = withErrorMessage({ rocksdb_iter_get_error(iterator, $0) }).1 else {
+        return nil
+      }
       let error = StoreError.rocksDB(words, "read", engine.path)
       guard [.damaged, .newerFormat].contains(error.code) else { throw error }
       return error
@@ -88,14 +90,14 @@
     /// - Throws: `damaged`, `io`.
     fileprivate static func repair(_ directory: String) throws(StoreError) {
       let tuning = Tuning(RocksDBOptions(), creates: false, salvages: true)
-      if let words = telling({ rocksdb_repair_db(tuning.options, directory, $0) }).1 {
+      if let words = withErrorMessage({ rocksdb_repair_db(tuning.options, directory, $0) }).1 {
         throw .rocksDB(words, "repair", directory)
       }
     }
   }
 
   extension WriteAheadLog {
-    /// The parts of the logs that are not whole records, but for an end that a crash may have torn.
+    /// The invalid parts of the logs, without a tail that a crash may have torn.
     ///
     /// - Throws: `denied`, `io`.
     fileprivate static func losses(_ directory: String) throws(StoreError) -> [StoreFinding] {

@@ -7,9 +7,10 @@
   extension RocksDBStore {
     /// Applies a batch as one write of RocksDB and returns when it is as durable as asked.
     ///
-    /// - Throws: `tooLarge` (a key above 64 KiB, a value of 1 GiB), `invalid` (space 0 or 255), `full`,
-    ///   `unsupported`, `io`, `damaged`, `poisoned`, `closed`, `suspended`. Nothing has changed then,
-    ///   unless the code is `poisoned` or `io`, where reopening tells.
+    /// - Throws: `tooLarge` (a key above 64 KiB, a value of 1 GiB), `invalid` (space 0 or 255),
+    ///   `full`, `unsupported`, `io`, `damaged`, `poisoned`, `closed`, `suspended`. After
+    ///   `poisoned` and `io` only reopening shows whether the commit was stored; after the others
+    ///   nothing has changed.
     public func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
       try writer.withLock { writer throws(StoreError) in
         let need = try measure(batch)
@@ -21,15 +22,16 @@
             "This store cannot promise .\(durability) here. Ask for .\(traits.strongest).")
         }
         try requireRoom(need, givesBack, &writer)
-        if writer.isStuck || engine.isReadOnly {
+        if writer.needsReopening || engine.isReadOnly {
           engine = try reopen(&writer, options.patience, usesReserve: givesBack)
         }
         do throws(StoreError) {
           try write(batch, syncs: durability == .power, &writer, engine)
         } catch {
-          // It may be an older failure, of a flush in the background, that RocksDB tells only now.
-          guard writer.isStuck, writer.poison == nil else { throw error }
-          if givesBack, Reserve.release(path) { writer.isTight = true }
+          // The error may come from an earlier flush in the background, so the write is tried once
+          // more.
+          guard writer.needsReopening, writer.poison == nil else { throw error }
+          if givesBack, Reserve.release(path) { writer.isShortOfSpace = true }
           engine = try reopen(&writer, .zero, usesReserve: givesBack)
           try write(batch, syncs: durability == .power, &writer, engine)
         }
@@ -43,7 +45,8 @@
     /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
     public func harden(_ upTo: CommitID) throws(StoreError) {
       try writer.withLock { writer throws(StoreError) in
-        // Also a store that could not be opened again for writing keeps what it took.
+        // A store that could not be reopened has no database; its log files are then synced
+        // directly.
         let engine = try isLost ? nil : engine()
         if let poison = writer.poison { throw .rocksDBPoisoned(path, poison.description) }
         try sync(&writer, engine)
@@ -52,12 +55,13 @@
 
     private var isLost: Bool { phase.withLock { if case .lost = $0 { true } else { false } } }
 
-    /// The database of a store that is open and not poisoned, also by what failed in the background.
+    /// The database of an open store; throws when a commit or background work has poisoned the
+    /// store.
     func writable(
       _ writer: inout Writer, usesReserve: Bool = false
     ) throws(StoreError) -> Engine {
       let engine = try isLost ? reopen(&writer, .zero, usesReserve: usesReserve) : engine()
-      if writer.poison == nil, !writer.isStuck, let words = engine.backgroundFailure() {
+      if writer.poison == nil, !writer.needsReopening, let words = engine.backgroundFailure() {
         _ = failed(words, &writer)
       }
       if let poison = writer.poison { throw .rocksDBPoisoned(path, poison.description) }
@@ -70,7 +74,7 @@
     func sync(_ writer: inout Writer, _ engine: Engine?) throws(StoreError) {
       guard writer.synced < writer.sequence else { return }
       do throws(StoreError) {
-        if let engine, !writer.isStuck, !engine.isReadOnly {
+        if let engine, !writer.needsReopening, !engine.isReadOnly {
           if let words = engine.syncLog() { throw StoreError.rocksDB(words, "sync", path) }
         } else {
           try WriteAheadLog.sync(path)
@@ -88,7 +92,7 @@
       for edit in batch.edits { try plan.add(edit) }
       plan.put(StoreRecord.space, StoreRecord.key, StoreRecord(live: plan.live).bytes)
       if let words = engine.write(plan.batch, syncs: syncs) {
-        let isOlder = engine.hasBackgroundFailure || StoreError.tellsOfFlush(words, path)
+        let isOlder = engine.hasBackgroundFailure || StoreError.mentionsFlushedFile(words, path)
         let error = failed(words, &writer)
         if isOlder, let poison = writer.poison {
           throw .rocksDBPoisoned(path, poison.description)
@@ -97,9 +101,9 @@
       }
       writer.sequence = engine.sequence
       if syncs { writer.synced = writer.sequence }
-      if plan.givesBack { writer.owesFlush = true }
+      if plan.givesBack { writer.needsFlush = true }
       live.store(plan.live, ordering: .releasing)
-      // The commit is done: a failure here is the next one's.
+      // The commit is done, so a failure here is thrown by the next one.
       if writer.endsRest(engine, isCommit: true), let words = engine.beginCompacting() {
         _ = failed(words, &writer)
         return
@@ -110,27 +114,28 @@
       } catch { if error.code != .full { writer.poison = error } }
     }
 
-    /// Begins a new log after syncing the old one, so that no commit in the new one can outlive an
-    /// earlier one in the old.
+    /// Syncs the old log before a new one begins, so that no commit in the new log survives a power
+    /// loss that an earlier commit does not.
     func switchLog(_ writer: inout Writer, _ engine: Engine, waits: Bool) throws(StoreError) {
       try sync(&writer, engine)
       if let words = engine.flush(waits: waits) { throw failed(words, &writer) }
       writer.base = writer.sequence
-      writer.owesFlush = false
+      writer.needsFlush = false
     }
 
-    /// The error of a failed write. A full disk leaves the store usable: RocksDB is opened anew before
-    /// the next write, and what it may have written of this one is cut off.
+    /// The error of a failed write. The store stays usable after a full disk: RocksDB is reopened
+    /// before the next write, and what it may have written of this commit is cut off.
     func failed(_ words: String, _ writer: inout Writer) -> StoreError {
       let error = StoreError.rocksDB(words, "write", path)
-      guard error.code == .full, !StoreError.tellsOfSync(words, path) else {
+      guard error.code == .full, !StoreError.mentionsSync(words, path) else {
         return poisoned(error, &writer)
       }
-      writer.isStuck = true
+      writer.needsReopening = true
       return error
     }
 
-    /// Poisons the store: a sync that failed for want of space is no ordinary full disk.
+    /// Poisons the store. A sync that fails because the disk is full is reported as `io`, not as
+    /// `full`.
     func poisoned(_ error: StoreError, _ writer: inout Writer) -> StoreError {
       let error =
         error.code == .full ? StoreError(.io, error.message, cause: error.cause) : error
@@ -174,21 +179,22 @@
     private func requireRoom(
       _ need: Int, _ givesBack: Bool, _ writer: inout Writer
     ) throws(StoreError) {
-      if writer.isTight, !givesBack {
+      if writer.isShortOfSpace, !givesBack {
         guard Reserve.fill(path, options) else {
           throw StoreError(
             .full,
             "The volume of \(path) is full. Free disk space, then try again; reading and deleting go "
               + "on meanwhile.")
         }
-        writer.isTight = false
+        writer.isShortOfSpace = false
       }
       guard let room = System.room(at: path) else { return }
       let reserve = max(givesBack ? options.reserve / 16 : options.reserve, 0)
       guard room < need + reserve else { return }
       if givesBack {
-        // A compaction may just be using the rest; what is too much after all, RocksDB tells.
-        if Reserve.release(path) { writer.isTight = true }
+        // The batch is tried: the space may be held by a running compaction, and RocksDB reports a
+        // disk that is really full.
+        if Reserve.release(path) { writer.isShortOfSpace = true }
         return
       }
       throw StoreError(

@@ -8,7 +8,7 @@
     /// Checks the files, makes them when there are none, and opens the database; the lock is held.
     ///
     /// - Parameters:
-    ///   - sequence: the newest sequence number to keep; none, for all that is whole.
+    ///   - sequence: the newest sequence number to keep; nil to keep all valid records.
     ///   - usesReserve: whether the reserve may be given up for it when the disk is full.
     static func openEngine(
       _ path: String, _ options: RocksDBOptions, upTo sequence: UInt64? = nil,
@@ -27,9 +27,10 @@
         } catch {
           guard error.code == .full, usesReserve else { throw error }
           Reserve.release(path)
-          // What such an opening leaves in the logs counts as synced from now on.
+          // The database opened now treats all records of the logs as synced, so they are synced
+          // first.
           try WriteAheadLog.sync(path)
-          return try Engine(path, options, isTight: true)
+          return try Engine(path, options, isShortOfSpace: true)
         }
       }
     }
@@ -48,13 +49,14 @@
       return engine
     }
 
-    /// Opens the database anew after the disk was full, which RocksDB itself never recovers from;
-    /// what was not acknowledged is left out.
+    /// Reopens the database after the disk was full, which RocksDB itself never recovers from.
+    /// Records of commits that were not acknowledged are cut off.
     ///
     /// - Parameters:
-    ///   - patience: how long to wait for open views, which keep the old one open.
+    ///   - patience: how long to wait for open views; the old database stays open while they are.
     ///   - usesReserve: whether the reserve may be given up for it.
-    /// - Throws: `full`, `io`, `damaged`; reading goes on, unless not even that can be opened.
+    /// - Throws: `full`, `io`, `damaged`. Reading continues, unless the database cannot even be
+    ///   opened for reading.
     func reopen(
       _ writer: inout Writer, _ patience: Duration, usesReserve: Bool = false
     ) throws(StoreError) -> Engine {

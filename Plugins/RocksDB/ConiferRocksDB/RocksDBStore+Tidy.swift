@@ -15,10 +15,10 @@
     public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
       try writer.withLock { writer throws(StoreError) in
         var engine = try writable(&writer)
-        if writer.isStuck || engine.isReadOnly { engine = try reopen(&writer, .zero) }
+        if writer.needsReopening || engine.isReadOnly { engine = try reopen(&writer, .zero) }
         let end = ContinuousClock.now + slice
         if writer.ranges.isEmpty {
-          if writer.owesFlush || engine.number("rocksdb.cur-size-active-mem-table") > 128 << 10 {
+          if writer.needsFlush || engine.number("rocksdb.cur-size-active-mem-table") > 128 << 10 {
             try switchLog(&writer, engine, waits: true)
           }
           writer.ranges = engine.untidyRanges()
@@ -41,7 +41,7 @@
       defer { rocksdb_livefiles_destroy(files) }
       let indices = 0..<rocksdb_livefiles_count(files)
       let lowest = indices.map { rocksdb_livefiles_level(files, $0) }.max() ?? 0
-      // A single file on top of nothing, without deletions, holds nothing to give back.
+      // A single file without deletions cannot become smaller.
       if indices.count == 1, rocksdb_livefiles_deletions(files, 0) == 0 { return [] }
       return indices.filter {
         rocksdb_livefiles_level(files, $0) < lowest || lowest == 0

@@ -8,11 +8,11 @@
   /// `owner` (the lock that keeps a second opener out), `conifer.rocksdb` (the format) and, while the
   /// store is closed, `conifer.files` (what an orderly close left).
   ///
-  /// - Commits go to RocksDB's write-ahead log; `.power` syncs it, `.process` and `.relaxed` hand it
-  ///   to the operating system. The log is synced before a new one begins, and its unsynced end is
-  ///   cut by the store itself after a crash, since RocksDB would read on behind a gap.
+  /// - Commits go to RocksDB's write-ahead log; `.power` syncs it, `.process` and `.relaxed` hand
+  ///   it to the operating system. The log is synced before a new one begins. After a crash the
+  ///   store itself cuts off the unsynced end, since RocksDB would continue to read after a gap.
   /// - Views are snapshots, read without copies on any thread.
-  /// - Deleted and replaced rows take space until RocksDB compacts them away; `tidy` makes it.
+  /// - Deleted and replaced rows take space until RocksDB compacts them away; `tidy` starts that.
   public final class RocksDBStore: OrderedStore {
     enum Phase {
       case open(Engine, OwnerLock)
@@ -22,21 +22,22 @@
       case closed
     }
 
-    /// What only the thread that commits uses.
+    /// State of the committing thread.
     struct Writer {
       var last: UInt64 = 0
       /// The newest sequence numbers: acknowledged, synced, and before the log's first record.
       var sequence: UInt64 = 0
       var synced: UInt64 = 0
       var base: UInt64 = 0
-      /// Why nothing may be committed until the store is opened anew.
+      /// The error that blocks commits until the store is reopened.
       var poison: StoreError?
-      /// The disk was full inside RocksDB, which then refuses all writes until it is opened anew.
-      var isStuck = false
-      /// The reserve was given up, or there was no room for it: only what gives space back is taken.
-      var isTight = false
+      /// Whether RocksDB met a full disk; it refuses all writes until the database is reopened.
+      var needsReopening = false
+      /// Whether the reserve was used, or could not be made: only commits that free space are
+      /// accepted.
+      var isShortOfSpace = false
       /// Whether rows were removed or replaced since the last flush.
-      var owesFlush = false
+      var needsFlush = false
       /// Commits since the database was opened, until RocksDB compacts by itself; nil then. It does so from the second
       /// one on, as closing makes the only one of a time in which the store was read alone, and from the opening on
       /// where many files lie at the top level.
@@ -44,13 +45,14 @@
       /// Pieces of the key range that `tidy` has still to compact.
       var ranges: [(from: Bytes, to: Bytes)] = []
 
-      /// Takes up a database that was just opened: its log is new, and what it holds synced.
+      /// Resets the state for a database that was just opened: its log is new, and all that it
+      /// holds is synced.
       mutating func begin(_ engine: Engine) {
         sequence = engine.sequence
         synced = sequence
         base = sequence
-        isStuck = false
-        isTight = engine.isTight || isTight
+        needsReopening = false
+        isShortOfSpace = engine.isShortOfSpace || isShortOfSpace
         commitsAtRest = 0
       }
 
@@ -58,7 +60,8 @@
       ///
       /// - Returns: whether RocksDB is to compact by itself from now on.
       mutating func endsRest(_ engine: Engine, isCommit: Bool) -> Bool {
-        guard let commits = commitsAtRest, !engine.isReadOnly, !isTight, !isStuck else {
+        guard let commits = commitsAtRest, !engine.isReadOnly, !isShortOfSpace, !needsReopening
+        else {
           return false
         }
         let isOver = isCommit ? commits > 0 : engine.filesAtTop >= Self.mostFilesAtTop
@@ -69,7 +72,7 @@
       private static let mostFilesAtTop = 16
     }
 
-    /// Keys of up to 64 KiB, and values of kilobytes at their best; a commit of a small row writes
+    /// Keys of up to 64 KiB; values of some kilobytes work best. A commit of a small row writes
     /// little more than the row.
     public let traits = StoreTraits(
       longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 256, strongest: System.strongest,
@@ -99,7 +102,7 @@
       let record = try StoreRecord(engine)
       var writer = Writer()
       writer.begin(engine)
-      if !engine.isTight { writer.isTight = !Reserve.fill(path, options) }
+      if !engine.isShortOfSpace { writer.isShortOfSpace = !Reserve.fill(path, options) }
       // What keeps it from compacting keeps it from writing too, which the next commit tells.
       if writer.endsRest(engine, isCommit: false) { _ = engine.beginCompacting() }
       self.path = path
@@ -111,7 +114,7 @@
 
     deinit { try? close() }
 
-    /// The open database, or why there is none now.
+    /// The open database, or the error why there is none.
     func engine() throws(StoreError) -> Engine {
       try phase.withLock { phase throws(StoreError) in try opened(phase) }
     }
@@ -126,14 +129,15 @@
       }
     }
 
-    /// A frozen view of the newest commit: a snapshot of RocksDB.
+    /// A frozen view of the newest commit: a RocksDB snapshot.
     ///
     /// While it is held, rows that are deleted or replaced keep their space.
     ///
     /// - Throws: `closed`, `suspended`; `full` and `io` when the database could not be opened again
     ///   after the disk was full.
     public func view() throws(StoreError) -> any OrderedView {
-      // Inside the lock, so that a database that is exchanged for itself is not met half way.
+      // The reader begins under the lock, so that it does not meet a database that is being
+      // reopened.
       try phase.withLock { phase throws(StoreError) in RocksDBView(try opened(phase).read()) }
     }
 
@@ -155,7 +159,7 @@
     ///
     /// - Throws: `io`, `poisoned`, `full`, `closed`. The store is suspended all the same, unless it
     ///   was closed.
-    public func suspend() throws(StoreError) { try letGo(to: .suspended) }
+    public func suspend() throws(StoreError) { try closeDatabase(to: .suspended) }
 
     /// Takes the lock and opens the database again, with the checks of the first opening.
     ///
@@ -171,9 +175,9 @@
           let lock = try OwnerLock(path: path + "/owner")
           let engine = try Self.openEngine(path, options)
           live.store(try StoreRecord(engine).live, ordering: .releasing)
-          // A failed sync is not forgotten by letting go of the locks.
+          // A failed sync stays in effect after the locks are released.
           writer.begin(engine)
-          if !engine.isTight { writer.isTight = !Reserve.fill(path, options) }
+          if !engine.isShortOfSpace { writer.isShortOfSpace = !Reserve.fill(path, options) }
           if writer.endsRest(engine, isCommit: false) { _ = engine.beginCompacting() }
           phase = .open(engine, lock)
         }
@@ -182,18 +186,18 @@
 
     /// Makes all commits durable, ends all views, and closes the database with its locks.
     ///
-    /// A read that is under way on another thread is waited for as long as
-    /// `RocksDBOptions.patience`; after that the files are let go of when it ends.
+    /// Waits for reads on other threads up to `RocksDBOptions.patience`; after that the files are
+    /// released when the read ends.
     ///
-    /// - Throws: `io`, `poisoned`, `full`; the files are let go of all the same.
+    /// - Throws: `io`, `poisoned`, `full`; the files are released anyway.
     public func close() throws(StoreError) {
       do throws(StoreError) {
-        try letGo(to: .closed)
+        try closeDatabase(to: .closed)
       } catch  where error.code == .closed {}
     }
 
     /// Flushes, enters a phase and closes the database, also when the flush fails.
-    private func letGo(to next: Phase) throws(StoreError) {
+    private func closeDatabase(to next: Phase) throws(StoreError) {
       try writer.withLock { writer throws(StoreError) in
         let before = try phase.withLock { phase throws(StoreError) -> Phase in
           if case .closed = phase { throw .rocksDBClosed(path) }
@@ -204,13 +208,14 @@
         case .suspended, .closed: return
         case .lost(_, let lock):
           defer { lock.release() }
-          if let failure = settle(&writer, nil) { throw failure }
+          if let failure = makeDurable(&writer, nil) { throw failure }
         case .open(let engine, let lock):
           writer.ranges = []
-          var failure = settle(&writer, engine)
+          var failure = makeDurable(&writer, engine)
           let isShut = engine.retire(options.patience)
-          // The log of a full disk may end in a part of a commit that was refused.
-          if isShut, failure == nil, !engine.isReadOnly, !writer.isStuck {
+          // After a full disk the log may end in a part of a refused commit, so no list of files is
+          // written.
+          if isShut, failure == nil, !engine.isReadOnly, !writer.needsReopening {
             do throws(StoreError) {
               try Inventory.write(path)
             } catch { if error.code != .full { failure = poisoned(error, &writer) } }
@@ -227,12 +232,13 @@
       }
     }
 
-    /// Makes all commits durable, in a sorted file if there is room for it; nil, or why not.
+    /// Makes all commits durable: by a flush if there is room for a sorted file, otherwise by
+    /// syncing the log. Nil on success.
     ///
     /// - Parameter engine: the database; nil when there is none.
-    private func settle(_ writer: inout Writer, _ engine: Engine?) -> StoreError? {
+    private func makeDurable(_ writer: inout Writer, _ engine: Engine?) -> StoreError? {
       if let poison = writer.poison { return .rocksDBPoisoned(path, poison.description) }
-      if let engine, !engine.isReadOnly, !writer.isStuck, writer.sequence != writer.base {
+      if let engine, !engine.isReadOnly, !writer.needsReopening, writer.sequence != writer.base {
         guard let words = engine.flush(waits: true) else {
           writer.synced = writer.sequence
           return nil

@@ -98,7 +98,7 @@
       _ space: Space, _ key: Bytes, _ options: OpaquePointer, _ read: (RawSpan) -> R
     ) throws(StoreError) -> R? {
       let (found, words) = withKey(space, key) { name, count in
-        telling { rocksdb_get_pinned(handle, options, name, count, $0) }
+        withErrorMessage { rocksdb_get_pinned(handle, options, name, count, $0) }
       }
       if let words { throw .rocksDB(words, "read", path) }
       guard let found else { return nil }
@@ -143,7 +143,7 @@
           if ascends { rocksdb_iter_next(iterator) } else { rocksdb_iter_prev(iterator) }
         }
       }
-      if let words = telling({ rocksdb_iter_get_error(iterator, $0) }).1 {
+      if let words = withErrorMessage({ rocksdb_iter_get_error(iterator, $0) }).1 {
         throw .rocksDB(words, "read", path)
       }
     }

@@ -12,7 +12,7 @@
     static let key = Bytes("store".utf8)
     private static let magic = Bytes("Conifer RocksDB".utf8)
 
-    /// Bytes of live rows: keys, values and what RocksDB adds to them, about.
+    /// The approximate bytes of live rows: keys, values and RocksDB's overhead.
     var live: Int
 
     var bytes: Bytes {

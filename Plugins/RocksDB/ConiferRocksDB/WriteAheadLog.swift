@@ -5,11 +5,12 @@
 
   /// RocksDB's write-ahead logs, read before RocksDB opens them.
   ///
-  /// RocksDB's recovery either takes a broken record for the work of a crash, and leaves out what had
-  /// been synced without a word, or refuses the end that a crash tore. So the end is cut here, at the
-  /// first record that is not whole, and RocksDB is told to accept nothing but whole logs. Each record
-  /// of ours says up to which sequence number everything was synced when it was written: when a later
-  /// one tells that the broken part was, it is damage, not the work of a crash.
+  /// RocksDB's recovery has two kinds of modes. One takes every invalid record for the work of a
+  /// crash, and silently drops even synced commits; the other refuses a log that a crash tore. So
+  /// the store cuts the log itself, at the first invalid record, and tells RocksDB to accept only
+  /// complete logs. Each record of ours states up to which sequence number everything was synced
+  /// when it was written: if a later record states that the invalid part was synced, the log is
+  /// damaged and not merely torn.
   ///
   /// Format: github.com/facebook/rocksdb/wiki/Write-Ahead-Log-File-Format, the same since LevelDB.
   struct WriteAheadLog {
@@ -50,7 +51,7 @@
 
     /// Checks the logs of a store that was not closed in order, and cuts the unsynced end.
     ///
-    /// - Parameter sequence: the newest sequence number to keep; none, for all that is whole.
+    /// - Parameter sequence: the newest sequence number to keep; nil to keep all valid records.
     /// - Throws: `damaged`, `denied`, `full`, `io`.
     static func recover(_ directory: String, upTo sequence: UInt64? = nil) throws(StoreError) {
       let logs = try logs(directory)
@@ -67,16 +68,16 @@
       }
     }
 
-    /// Makes all that the logs hold survive power loss without RocksDB, which must not touch a file
-    /// again after a write to it failed.
+    /// Makes the logs survive power loss without RocksDB, which must not use a file again after a
+    /// write to it failed.
     ///
     /// - Throws: `denied`, `io`.
     static func sync(_ directory: String) throws(StoreError) {
       for log in try logs(directory) { try System.sync(directory + "/" + log.name) }
     }
 
-    /// The logs that hold something, in their order; a newer one without a record may stand behind the
-    /// one that was written last.
+    /// The logs that are not empty, oldest first; a newer log without a record may follow the one
+    /// that was written last.
     static func logs(_ directory: String) throws(StoreError) -> [(name: String, length: Int)] {
       try System.files(in: directory).filter { $0.name.hasSuffix(".log") && $0.length > 0 }
         // RocksDB pads numbers to six digits only.
@@ -85,9 +86,9 @@
 
     private static func number(_ name: String) -> Int { Int(name.dropLast(4)) ?? .max }
 
-    /// Where the whole records end.
+    /// The end of the last valid record.
     let end: Int
-    /// Whether what follows holds a proof that the broken part had been synced.
+    /// Whether a later record shows that the invalid part had been synced.
     let isDamaged: Bool
 
     init(_ bytes: Bytes, upTo limit: UInt64? = nil) {
@@ -109,7 +110,7 @@
       isDamaged = !isCut && Self.proof(bytes, after: end, next)
     }
 
-    /// Whether a record behind the broken part says that the part had been synced.
+    /// Whether a record after the invalid part states that the part had been synced.
     private static func proof(_ bytes: Bytes, after end: Int, _ next: UInt64?) -> Bool {
       var at = end + 1
       while at + headerSize <= bytes.count {
@@ -123,13 +124,13 @@
       return false
     }
 
-    /// Whether a whole record stands anywhere behind an offset.
+    /// Whether a valid record begins anywhere after an offset.
     static func hasRecord(_ bytes: Bytes, after end: Int) -> Bool {
       (end + 1..<max(end + 1, bytes.count)).contains { record(bytes, at: $0) != nil }
     }
 
-    /// The record that begins at an offset: where it ends, and its first bytes; nil when it is not
-    /// whole.
+    /// The record that begins at an offset: its end and its first bytes; nil when it is not
+    /// complete.
     static func record(
       _ bytes: Bytes, at start: Int, keeping size: Int = 14 + Note.size
     ) -> (end: Int, head: Bytes)? {

@@ -39,9 +39,9 @@ final class Connection {
     sqlite3_close_v2(handle)
   }
 
-  /// Runs SQL that returns nothing of interest.
+  /// Runs SQL without using its result.
   func execute(_ sql: String) throws(StoreError) {
-    try check(tellingReadErrors { sqlite3_exec(handle, sql, nil, nil, nil) }, sql)
+    try check(distinguishingReadErrors { sqlite3_exec(handle, sql, nil, nil, nil) }, sql)
   }
 
   /// The first column of the first row, as an integer; 0 when there is no row.
@@ -115,9 +115,9 @@ enum ExtendedCode {
 
 /// Runs a statement, and distinguishes a failed read from damage.
 ///
-/// SQLite treats EIO as a damaged file system (`SQLITE_IOERR_CORRUPTFS`), and running a statement
-/// turns that into plain damage; the system's own error number is still available.
-func tellingReadErrors(_ body: () -> Int32) -> Int32 {
+/// SQLite reports EIO as a damaged file system (`SQLITE_IOERR_CORRUPTFS`), and running a statement
+/// turns that into `SQLITE_CORRUPT`. The system's error number still tells them apart.
+func distinguishingReadErrors(_ body: () -> Int32) -> Int32 {
   Platform.forgetError()
   let code = body()
   return code & 0xff == SQLITE_CORRUPT && Platform.lastErrorIsOfReading

@@ -2,10 +2,10 @@ import CSQLite
 import ConiferKeyValue
 import ConiferStorage
 
-/// The database file of a store: its name, its creation, and the guard of its format.
+/// The database file of a store: its name, its creation and the check of its format.
 ///
-/// A new database is built under another name and renamed when it is complete, so that a file of
-/// the final name is never half made: an empty or cut one is damage, not a beginning.
+/// A new database is built under another name and renamed when it is complete. So an empty or
+/// truncated file of the final name is damage, not an interrupted creation.
 struct DatabaseFile {
   /// "Cnfr", in the header's field for the application that owns a database.
   static let application: UInt32 = 0x436E_6672
@@ -16,12 +16,12 @@ struct DatabaseFile {
   let path: String
   let options: SQLiteOptions
   /// Syncs its files where SQLite's own sync is not enough.
-  let ownSync: OwnSync?
+  let customSync: CustomSync?
 
-  init(directory: String, options: SQLiteOptions, ownSync: OwnSync? = Platform.ownSync) {
+  init(directory: String, options: SQLiteOptions, customSync: CustomSync? = Platform.customSync) {
     path = directory + "/conifer.sqlite"
     self.options = options
-    self.ownSync = ownSync
+    self.customSync = customSync
   }
 
   var log: String { path + "-wal" }
@@ -43,7 +43,7 @@ struct DatabaseFile {
     case .file(let length): try inspect(length)
     case .directory: throw foreign("it is a directory")
     case .missing:
-      // SQLite would play the old log into the new database.
+      // SQLite would replay the old log into the new database.
       guard try Platform.length(of: log) == 0 else {
         throw damaged(path, cause: "the database is missing beside its write-ahead log")
       }
@@ -51,8 +51,8 @@ struct DatabaseFile {
     }
   }
 
-  /// Makes the log and its index, empty, where they are missing: SQLite would take a full disk for
-  /// a missing file.
+  /// Creates the log and its index, empty, where they are missing: when SQLite cannot create them
+  /// on a full disk, it reports a missing file.
   ///
   /// - Throws: `denied`, `full`, `io`.
   func makeLog() throws(StoreError) {
@@ -72,14 +72,14 @@ struct DatabaseFile {
   /// Reads the header, which lies at fixed places, as the SQLite file format says.
   private func inspect(_ length: Int) throws(StoreError) {
     guard let header = Platform.read(path, limit: 100) else {
-      // Asks the system again for the reason.
+      // SQLite opens the file again, so that its error tells the reason.
       let connection = try Connection(path, flags: SQLITE_OPEN_READWRITE, vfs: options.vfs)
       connection.close()
       throw StoreError(.io, "The header of \(path) cannot be read. Check the volume.")
     }
     let magic = Bytes("SQLite format 3\0".utf8)
     guard header.prefix(16).elementsEqual(magic.prefix(header.count)) else {
-      // An encrypting VFS may well hide the header: then SQLite itself must tell.
+      // An encrypting VFS may hide the header: then SQLite itself must check the file.
       if options.vfs != nil { return }
       throw foreign("it does not begin as a SQLite database")
     }
@@ -139,7 +139,7 @@ struct DatabaseFile {
     connection.close()
     // SQLite gives the log and its index the database's own permissions.
     try Platform.makePrivate(draft)
-    if ownSync != nil, options.vfs == nil { try Platform.syncFile(draft) }
+    if customSync != nil, options.vfs == nil { try Platform.syncFile(draft) }
     try Platform.rename(draft, to: path)
   }
 
@@ -166,7 +166,7 @@ struct DatabaseFile {
           .unsupported, "\(path) cannot use a write-ahead log here; put it on a local volume.",
           cause: "journal mode \(mode.first ?? "unknown")")
       }
-      // After the change of mode, since only that opens the log.
+      // This follows the change of mode, since only that opens the log.
       try connection.execute("PRAGMA journal_size_limit=\(max(options.logKept, 0))")
       guard try connection.integer("PRAGMA application_id") == Int(Self.application) else {
         throw foreign("its application id is another one")
@@ -208,4 +208,4 @@ struct DatabaseFile {
 }
 
 /// Makes an open file survive power loss; zero or an `errno`.
-typealias OwnSync = @Sendable (_ descriptor: Int32) -> Int32
+typealias CustomSync = @Sendable (_ descriptor: Int32) -> Int32

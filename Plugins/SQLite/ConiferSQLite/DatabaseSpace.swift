@@ -33,7 +33,7 @@ final class DatabaseSpace {
   }
 
   /// Whether SQLite's syncs are not enough for power loss.
-  var syncsItself: Bool { file.ownSync != nil && file.options.vfs == nil }
+  var syncsItself: Bool { file.customSync != nil && file.options.vfs == nil }
 
   /// Makes the log survive power loss.
   ///
@@ -41,7 +41,7 @@ final class DatabaseSpace {
   func syncLog() -> Int32 {
     // SQLite keeps this file open, without a lock on it.
     if log < 0 { log = Platform.openFile(file.log, writing: true) }
-    return file.ownSync?(log) ?? 0
+    return file.customSync?(log) ?? 0
   }
 
   /// Syncs the database after a checkpoint, since the next commit may overwrite the log.
@@ -49,13 +49,13 @@ final class DatabaseSpace {
   /// - Returns: zero or an `errno`.
   func syncDatabase() -> Int32 {
     if descriptor < 0 { descriptor = Platform.openFile(file.path, writing: true) }
-    return file.ownSync?(descriptor) ?? 0
+    return file.customSync?(descriptor) ?? 0
   }
 
   /// Forgets the length of the file, which SQLite may have cut.
   func forgetLength() { pages = 0 }
 
-  /// Lets go of the file, after SQLite did.
+  /// Closes the file; SQLite must have closed it before.
   func close() {
     for open in [descriptor, log] where open >= 0 { Platform.close(open) }
     (descriptor, log) = (-1, -1)

@@ -17,7 +17,7 @@ extension Platform {
   ///
   /// Since macOS 12 Apple's library implements `PRAGMA fullfsync` as a barrier: writes keep their
   /// order, but may stay in the drive's buffer. This code was never compiled.
-  static let ownSync: OwnSync? = {
+  static let customSync: CustomSync? = {
     #if canImport(Darwin)
       return { sync($0) }
     #else

@@ -98,8 +98,8 @@ final class ReaderPool: Sendable {
     /// Where the spaces are, until the pool is shut.
     var tables = SpaceTables()
     var idle: [Reader] = []
-    /// Readers that are not idle: out on lease, or on their way there.
-    var away = 0
+    /// Readers that are not idle: on lease, or about to be.
+    var leased = 0
     var leases: [ObjectIdentifier: Lease] = [:]
 
     func requireOpen() throws(StoreError) {
@@ -122,23 +122,23 @@ final class ReaderPool: Sendable {
   var tables: SpaceTables { state.withLock { $0.tables } }
 
   /// Whether no view is open.
-  var isQuiet: Bool { state.withLock { $0.away == 0 } }
+  var isQuiet: Bool { state.withLock { $0.leased == 0 } }
 
   /// Runs a closure while no new view begins; open views continue.
   func hold<R>(_ body: () -> R) -> R { gate.withLock { _ in body() } }
 
   /// A reader that is frozen at the newest commit.
   ///
-  /// - Parameter atMost: how many readers may be away at once.
+  /// - Parameter atMost: how many readers may be leased at once.
   func lease(atMost: Int) throws(StoreError) -> Lease {
     gate.withLock { _ in }
     let idle = try state.withLock { (state: inout State) throws(StoreError) -> Reader? in
       try state.requireOpen()
-      guard state.away < atMost else {
+      guard state.leased < atMost else {
         throw StoreError(
           .full, "\(atMost) views are open, and that is the limit; close views sooner.")
       }
-      state.away += 1
+      state.leased += 1
       return state.idle.popLast()
     }
     let reader: Reader
@@ -146,7 +146,7 @@ final class ReaderPool: Sendable {
       if let idle { reader = idle } else { reader = try Reader(file) }
       try reader.freeze()
     } catch {
-      state.withLock { $0.away -= 1 }
+      state.withLock { $0.leased -= 1 }
       throw error
     }
     let lease = Lease(reader, self, tables)
@@ -165,8 +165,8 @@ final class ReaderPool: Sendable {
   /// Takes a reader back: keeps it for the next view, or closes it.
   fileprivate func takeBack(_ reader: Reader, from lease: Lease) {
     let isGood = reader.thaw()
-    // Declared outside, so that a connection is closed outside the lock, and before it counts as
-    // gone.
+    // It is declared outside the lock, so that the connection is closed outside the lock, and
+    // before it is no longer counted.
     var surplus: Reader? = reader
     state.withLock { state in
       state.leases[ObjectIdentifier(lease)] = nil
@@ -174,12 +174,12 @@ final class ReaderPool: Sendable {
         return
       }
       state.idle.append(reader)
-      state.away -= 1
+      state.leased -= 1
       surplus = nil
     }
     if let reader = surplus {
       reader.close()
-      state.withLock { $0.away -= 1 }
+      state.withLock { $0.leased -= 1 }
     }
   }
 
@@ -195,7 +195,7 @@ final class ReaderPool: Sendable {
     for reader in idle { reader.close() }
     for lease in leases { lease.end() }
     for _ in 0..<1000 {
-      if state.withLock({ $0.away == 0 }) { return }
+      if state.withLock({ $0.leased == 0 }) { return }
       Platform.sleep(milliseconds: 1)
     }
   }

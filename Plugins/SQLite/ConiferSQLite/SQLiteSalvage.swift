@@ -38,7 +38,7 @@ package enum SQLiteSalvage {
             }
             try row(Bytes(key), Bytes(value))
           }
-          // From one end to the other nothing is missing.
+          // The walk reached the other end, so the reverse walk is not necessary.
           break
         } catch {
           guard [.damaged, .foreign].contains(error.code) else { throw error }

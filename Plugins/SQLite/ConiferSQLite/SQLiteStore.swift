@@ -9,8 +9,8 @@ import Synchronization
 /// Commits at `.process` and `.relaxed` are in the log when `apply` returns; a `.power` commit is
 /// synced, and with it every earlier one.
 public final class SQLiteStore: OrderedStore {
-  /// Keys of up to 4,095 bytes (longer ones would slow down their neighbours), values up to SQLite's own limit of about a gigabyte, and
-  /// commits that survive power loss.
+  /// Keys of up to 4,095 bytes (longer ones would slow down their neighbours), values up to
+  /// SQLite's limit of about a gigabyte, and commits that survive power loss.
   public let traits = StoreTraits(
     longestKey: 4095, bestValueSize: 16 << 10, writeQuantum: 8192, strongest: .power,
     isPersistent: true)
@@ -75,14 +75,14 @@ public final class SQLiteStore: OrderedStore {
   public convenience init(
     at path: String, _ options: SQLiteOptions = SQLiteOptions()
   ) throws(StoreError) {
-    try self.init(at: path, options, ownSync: Platform.ownSync)
+    try self.init(at: path, options, customSync: Platform.customSync)
   }
 
   /// Opens a store with a custom sync of its files.
   init(
-    at path: String, _ options: SQLiteOptions, ownSync: OwnSync?
+    at path: String, _ options: SQLiteOptions, customSync: CustomSync?
   ) throws(StoreError) {
-    file = DatabaseFile(directory: path, options: options, ownSync: ownSync)
+    file = DatabaseFile(directory: path, options: options, customSync: customSync)
     pool = ReaderPool(file)
     state = Mutex(State(phase: .open(try Self.open(path, file, pool))))
     self.path = path

@@ -10,7 +10,7 @@ final class Statement {
 
   init(_ connection: Connection, _ sql: String) throws(StoreError) {
     var handle: OpaquePointer?
-    let code = tellingReadErrors {
+    let code = distinguishingReadErrors {
       sqlite3_prepare_v3(
         connection.handle, sql, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &handle, nil)
     }
@@ -31,7 +31,7 @@ final class Statement {
   }
 
   /// Goes to the next row: `SQLITE_ROW`, `SQLITE_DONE` or an error.
-  func step() -> Int32 { tellingReadErrors { sqlite3_step(handle) } }
+  func step() -> Int32 { distinguishingReadErrors { sqlite3_step(handle) } }
 
   /// Ends the run, so that the statement may be bound and run again.
   func reset() { sqlite3_reset(handle) }

@@ -53,7 +53,7 @@ final class ClientTrial: Sendable {
       default: break
       }
     }
-    try await settle()
+    try await waitUntilIdle()
   }
 
   /// Closes the database.
@@ -78,7 +78,7 @@ final class ClientTrial: Sendable {
   }
 
   /// Delivers all messages under way, and waits until observers have run.
-  func settle() async throws {
+  func waitUntilIdle() async throws {
     let database = try database()
     repeat {
       // An answer comes after all earlier calls, and a block on the queue after all earlier

@@ -1,22 +1,23 @@
 import ConiferKeyValue
 import ConiferStorage
 
-/// A commit that was reported as failed, as seen by what the store has: the store may have made it all the same, whole or
-/// not at all.
+/// The edits of a commit that was reported as failed, and how to find out whether the store made it
+/// nevertheless. A store makes a commit whole or not at all.
 struct CommitAttempt {
-  /// What the store has of a commit.
+  /// Whether the store has a commit.
   enum Finding {
     /// All of it, with the numbers that it gave.
     case made(writes: [WriteID], queries: [QueryID])
     /// Nothing.
-    case notMade
+    case notCommitted
   }
 
   let edits: [StorageEdit]
   /// The newest write of each lane that the edits queue writes in, as it was before.
   let newest: [Lane: WriteID?]
 
-  /// The edit by which the commit can be recognized: nothing else makes what it makes. Nil when there is none.
+  /// An edit whose effect proves that the commit was made, because nothing else has that effect;
+  /// nil when there is none.
   private var evidence: StorageEdit? {
     let unique = edits.first { edit in
       switch edit {
@@ -27,7 +28,7 @@ struct CommitAttempt {
     if let unique { return unique }
     guard edits.count == 1, let edit = edits.first else { return nil }
     switch edit {
-    // What they make may be there before, which says nothing of other edits.
+    // Their effects may have been there before, which would prove nothing about other edits.
     case .setState(_, _, .queued), .purge: return edit
     default: return nil
     }
@@ -36,9 +37,9 @@ struct CommitAttempt {
   /// Whether it can be found out if the commit was made.
   var isRecognizable: Bool { evidence != nil }
 
-  /// Whether the app asked for it, and is told only what is known. How the server answered a write is told at once, and
-  /// stored again.
-  var isAsked: Bool {
+  /// Whether the app asked for the commit, and waits until it is known whether it was made. For
+  /// answers of the server the app is told at once, and the edits are stored again later.
+  var isAppRequest: Bool {
     switch evidence {
     case nil, .finish(_, _, .acknowledged), .finish(_, _, .superseded): false
     default: true
@@ -49,20 +50,20 @@ struct CommitAttempt {
   ///
   /// - Throws: what the store says; nothing is known then.
   func look(in view: any StorageView) throws(StoreError) -> Finding {
-    guard let evidence else { return .notMade }
+    guard let evidence else { return .notCommitted }
     switch evidence {
     case .enqueue:
       for (lane, payloads) in payloads where try queued(lane, view).map(\.payload) != payloads {
-        return .notMade
+        return .notCommitted
       }
     case .finish(let lane, let id, let outcome):
-      guard try view.finishedWrite(lane, id)?.outcome == outcome else { return .notMade }
+      guard try view.finishedWrite(lane, id)?.outcome == outcome else { return .notCommitted }
     case .setState(let lane, let id, let state):
-      guard try view.entry(lane, id)?.state == state else { return .notMade }
+      guard try view.entry(lane, id)?.state == state else { return .notCommitted }
     case .purge(let lane):
       let totals = try view.totals(lane)
-      guard totals.pending == 0, totals.rejected == 0 else { return .notMade }
-    default: return .notMade
+      guard totals.pending == 0, totals.rejected == 0 else { return .notCommitted }
+    default: return .notCommitted
     }
     return try numbers(view)
   }
@@ -74,7 +75,8 @@ struct CommitAttempt {
     }
   }
 
-  /// What stands in a lane behind the writes of before, as far as the edits may have queued it.
+  /// The entries of a lane after the newest one before the commit, up to the number that the edits
+  /// may have queued.
   private func queued(_ lane: Lane, _ view: any StorageView) throws(StoreError) -> [QueueEntry] {
     try view.entries(lane, after: newest[lane] ?? nil, limit: payloads[lane]?.count ?? 0)
   }
@@ -90,7 +92,7 @@ struct CommitAttempt {
         if let entry = entries[lane]?.popFirst() { writes.append(entry.id) }
       case .saveQuery(let query):
         let stored = try view.trackedQuery(query.tree, query.path, query.parameters)
-        // One that was evicted since has no number: no query has this one.
+        // A query that was evicted meanwhile has no number; no query has the number 0.
         queries.append(stored?.id ?? QueryID(rawValue: 0))
       default: break
       }

@@ -4,9 +4,10 @@ import Synchronization
 package final class EventBuffer<Element: Sendable, Failure: Error>: Sendable {
   /// The policy for events that come faster than they are read.
   package enum Policy: Sendable {
-    /// The newest alone is kept: each holds all that the older ones said.
+    /// Only the newest is kept, because each event holds all that the older ones said.
     case newest
-    /// So many are kept; one more ends the sequence with an error, as none may be left out.
+    /// At most so many are kept, because none may be left out; one more ends the sequence with an
+    /// error.
     case bounded(Int)
   }
 

@@ -36,12 +36,12 @@ package struct IdentityGate<Step: Sendable>: Sendable {
     }
 
     /// Takes out the steps that are meant.
-    mutating func remove(where isMeant: (Step, Dependence) -> Bool) -> [Step] {
+    mutating func remove(where shouldRemove: (Step, Dependence) -> Bool) -> [Step] {
       let all = steps
       (steps, changes) = ([], 0)
       var removed: [Step] = []
       for (step, dependence) in all {
-        if isMeant(step, dependence) { removed.append(step) } else { add(step, dependence) }
+        if shouldRemove(step, dependence) { removed.append(step) } else { add(step, dependence) }
       }
       return removed
     }
@@ -175,14 +175,14 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   ///   - told: called with the answer; then `ended` is to be called.
   package mutating func ask(
     _ provider: any TokenProvider, forcingRefresh force: Bool, _ number: UInt64,
-    _ told: @escaping @Sendable (ProviderAnswer) -> Void
+    _ completion: @escaping @Sendable (ProviderAnswer) -> Void
   ) {
     questions[number] = Task.detached {
       do {
         let token = try await provider.token(forcingRefresh: force)
-        told(token?.identityFault.map { .failed($0) } ?? .token(token))
+        completion(token?.identityFault.map { .failed($0) } ?? .token(token))
       } catch {
-        told(.failed("\(error)"))
+        completion(.failed("\(error)"))
       }
     }
   }
@@ -203,8 +203,8 @@ package struct IdentityGate<Step: Sendable>: Sendable {
 
   // MARK: What is kept for the next start
 
-  /// Whether it must be stored that the user may, or may not, have changed, as the store does not
-  /// say so yet.
+  /// Whether the store must be told that the user may, or may not, have changed; false when it says
+  /// so already.
   package func mustStore(isChanging: Bool) -> Bool { isChanging != isChangeStored }
 
   /// It is being stored whether the user may have changed.

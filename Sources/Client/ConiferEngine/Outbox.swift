@@ -34,14 +34,14 @@ package final class Outbox {
   }
 
   /// A commit that was reported as failed, when nobody could read yet whether it was made.
-  private struct Doubt {
+  private struct InDoubtCommit {
     let groups: [EditGroup]
     let attempt: CommitAttempt
     let error: StoreError
   }
 
   private var groups: [EditGroup] = []
-  private var doubts: [Doubt] = []
+  private var inDoubtCommits: [InDoubtCommit] = []
   /// The newest write of each lane that writes were queued in.
   private var newest: [Lane: WriteID?] = [:]
   /// The last commit; nil before the first one.
@@ -57,8 +57,8 @@ package final class Outbox {
   private static let largestCommit = 256
   /// How many calls of the app are worth another one of its queue.
   private static let manyCalls = 32
-  /// The name of an entry without meaning in a tree's metadata, which is changed to see whether the storage works.
-  private static let trialName = "conifer.trial"
+  /// The name of a metadata entry that is changed only to see whether the storage works.
+  private static let probeName = "conifer.trial"
 
   package init(_ storage: EngineStorage, _ callbackQueue: CallbackQueue) {
     self.storage = storage
@@ -87,8 +87,8 @@ package final class Outbox {
   /// Has the app called behind all that waits for a commit.
   package func addCall(_ body: @escaping @Sendable () -> Void) { calls.append(body) }
 
-  /// Hands the calls of the app to its queue while a step goes on, once there are many: the app is called beside the engine
-  /// then. What they tell must be stored.
+  /// Hands the calls of the app to its queue during a step once there are many, so that the app
+  /// runs beside the engine. What the calls report must be stored already.
   package func callAppEarly() { if calls.count >= Self.manyCalls { callApp() } }
 
   /// Hands the calls of the app to its queue, in order.
@@ -140,16 +140,16 @@ package final class Outbox {
     } catch {
       return commitEach(groups, prepare, willStore, after: error)
     }
-    let doubt = Doubt(groups: groups, attempt: attempt, error: failure)
+    let doubt = InDoubtCommit(groups: groups, attempt: attempt, error: failure)
     do throws(StoreError) {
-      guard try !settle(doubt) else { return }
+      guard try !resolve(doubt) else { return }
     } catch {
-      if attempt.isAsked { return doubts.append(doubt) }
+      if attempt.isAppRequest { return inDoubtCommits.append(doubt) }
     }
     commitEach(groups, prepare, willStore, after: failure)
   }
 
-  /// Commits each group alone; one that was alone already has failed.
+  /// Commits each group alone. A single group has failed already.
   private func commitEach(
     _ groups: [EditGroup], _ prepare: () -> Void, _ willStore: ([StorageEdit]) -> Void,
     after error: StoreError
@@ -187,25 +187,25 @@ package final class Outbox {
 
 extension Outbox {
   /// Whether it is not known of some commit whether it was made.
-  package var isInDoubt: Bool { !doubts.isEmpty }
+  package var hasInDoubtCommits: Bool { !inDoubtCommits.isEmpty }
 
   /// Finds out what the store has of commits that were reported as failed, and tells who asked for them.
   ///
   /// - Throws: when that cannot be read, or nothing can be stored; it may be called again.
-  package func settleDoubts() throws(StoreError) {
-    while let doubt = doubts.first {
-      let isMade = try settle(doubt)
-      doubts.removeFirst()
+  package func resolveInDoubtCommits() throws(StoreError) {
+    while let doubt = inDoubtCommits.first {
+      let isMade = try resolve(doubt)
+      inDoubtCommits.removeFirst()
       if !isMade { for group in doubt.groups { group.then(.failure(doubt.error)) } }
     }
   }
 
   /// The storage is closed: who asked for commits in doubt is told so.
-  package func closeDoubts() {
+  package func failInDoubtCommits() {
     let error = StoreError(
       .closed, "The database was closed before it was known whether this was stored.")
-    for group in doubts.flatMap(\.groups) { group.then(.failure(error)) }
-    doubts = []
+    for group in inDoubtCommits.flatMap(\.groups) { group.then(.failure(error)) }
+    inDoubtCommits = []
   }
 
   /// Remembers what is needed to recognize a commit later.
@@ -214,8 +214,9 @@ extension Outbox {
   private func begin(_ edits: [StorageEdit]) throws(StoreError) -> CommitAttempt {
     var before: [Lane: WriteID?] = [:]
     for case .enqueue(let lane, _) in edits where before[lane] == nil {
-      // What the store has of earlier ones comes first, or theirs would be taken for these.
-      try settleDoubts()
+      // The outcome of earlier commits must be known first, or their writes would be taken for
+      // those of this one.
+      try resolveInDoubtCommits()
       if newest[lane] == nil {
         newest[lane] = .some(try read { (view) throws(StoreError) in try view.totals(lane).newest })
       }
@@ -228,16 +229,16 @@ extension Outbox {
   ///
   /// - Returns: whether it has.
   /// - Throws: when that cannot be read, or nothing can be stored.
-  private func settle(_ doubt: Doubt) throws(StoreError) -> Bool {
-    // What a store refuses as invalid it has not begun to make.
+  private func resolve(_ doubt: InDoubtCommit) throws(StoreError) -> Bool {
+    // The store makes no part of a commit that it refuses as invalid.
     guard doubt.attempt.isRecognizable, doubt.error.code != .invalid else { return false }
     let tree = storage.tree
     let (finding, trial) = try read { (view) throws(StoreError) in
-      (try doubt.attempt.look(in: view), try view.metadata(tree, Self.trialName))
+      (try doubt.attempt.look(in: view), try view.metadata(tree, Self.probeName))
     }
     guard case .made(let writes, let queries) = finding else { return false }
-    // What is durable with this commit has it, too.
-    let edit = StorageEdit.setMetadata(tree, Self.trialName, trial == nil ? [1] : nil)
+    // When this later commit is durable, so is the one that was found.
+    let edit = StorageEdit.setMetadata(tree, Self.probeName, trial == nil ? [1] : nil)
     finish(doubt.groups, try commitNow([edit]).commit, writes, queries)
     return true
   }

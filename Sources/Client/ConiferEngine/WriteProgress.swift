@@ -233,7 +233,8 @@ extension WriteProgress {
 extension WriteProgress {
   /// A write has ended: it has no record any longer.
   ///
-  /// - Parameter edits: when the store was not told: what it is to be told as soon as it can be.
+  /// - Parameter edits: the edits that store the end, for when it could not be stored; nil when it
+  ///   was.
   /// - Returns: who is to be told.
   package func end(
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome,
@@ -253,7 +254,8 @@ extension WriteProgress {
     unstoredEnds.removeAll { $0 == id }
   }
 
-  /// How a write ended that the store still takes for waiting; nil for any other.
+  /// The outcome of a write that has ended but that the store still shows as waiting; nil for any
+  /// other write.
   package func outcome(of id: OutboundWriteID) -> WriteReceipt.Outcome? {
     if case .ended(let outcome, _)? = states[id] { outcome } else { nil }
   }

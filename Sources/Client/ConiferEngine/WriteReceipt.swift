@@ -40,7 +40,7 @@ public final class WriteReceipt: Sendable {
   private let queued = Promise<ID?>()
   private let hardened = Promise<Durability>()
   private let ended = Promise<Outcome>()
-  /// How the write ended that was sent: this one, or the one that superseded it.
+  /// The outcome of the write that was sent: this one, or the one that superseded it.
   private let endedAtLast = Promise<Outcome>()
   /// Called when nobody holds the receipt any longer.
   private let released = Mutex<(@Sendable () -> Void)?>(nil)

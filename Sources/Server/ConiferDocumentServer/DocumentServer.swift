@@ -82,7 +82,8 @@ public final class DocumentServer: Sendable {
 
   /// Sets who may do what from now on. Listens that are no longer allowed end with `permission-denied`.
   public func setAccess(_ access: DocumentAccess) {
-    // Posted in the lock: of two calls at once all databases take the same one last.
+    // The requests are posted inside the lock, so that after two concurrent calls all databases
+    // have the same access.
     state.withLock { state in
       state.access = access
       for host in state.hosts.all { host.post(.setAccess(access)) }
@@ -98,7 +99,7 @@ public final class DocumentServer: Sendable {
   // MARK: Ends
 
   /// Returns once all that was asked for before is done, and told to all listeners that can take it.
-  public func settle() async { for host in hosts { await host.settle() } }
+  public func waitUntilIdle() async { for host in hosts { await host.waitUntilIdle() } }
 
   /// Ends all streams as `unavailable`, and closes the store, unless it is the caller's.
   ///
@@ -129,7 +130,7 @@ public final class DocumentServer: Sendable {
     let names = try backend.readDocuments { (view) throws(StoreError) in
       try view.trees().filter { $0.order == .documents }.map(\.name)
     }
-    // What the server remembers of a database has a longer name.
+    // The tree of what the server remembers of a database has a longer name.
     return names.filter { $0.utf8.contains(UInt8(ascii: "/")) }.compactMap(DatabaseID.init(tree:))
       .sorted { "\($0)" < "\($1)" }
   }

@@ -16,7 +16,7 @@ public struct DocumentServerConfiguration: Sendable {
   public var storage: StorageConfiguration
   /// Who may do what.
   public var access: DocumentAccess
-  /// How many changes the server remembers, by which streams that broke go on.
+  /// How many changes the server remembers. Streams that broke resume from them.
   public var history: DocumentHistoryLimits
   /// The time, which may jump: commit times only grow all the same.
   public var clock: @Sendable () -> Timestamp
@@ -76,9 +76,8 @@ package struct DocumentServerBounds: Sendable {
   package init() {}
 }
 
-/// The limits on the history of changes by which a server resumes listens. A listen that goes on
-/// from before the oldest remembered change is told everything anew. A listen that goes on from
-/// before the oldest of them is told everything anew.
+/// The limits on the history of changes by which a server resumes listens. A listen that resumes
+/// from before the oldest remembered change gets all its documents again.
 public struct DocumentHistoryLimits: Sendable, Hashable {
   /// Changes of documents: 10,000 unless told.
   public var changes: Int

@@ -40,7 +40,7 @@ public final class Server: Sendable {
   /// Serves a database from a store, and loads it into memory.
   ///
   /// Each write is committed before listeners are told and the writer is answered. The caller
-  /// closes the store, after `settle()`.
+  /// closes the store, after `waitUntilIdle()`.
   ///
   /// - Parameters:
   ///   - namespace: the database's name and the name of its tree in the store, which the first
@@ -202,7 +202,9 @@ public final class Server: Sendable {
   }
 
   /// Returns when no write of a database waits for its commit.
-  public func settle(_ namespace: String) async { await hostIfServed(namespace)?.settle() }
+  public func waitUntilIdle(_ namespace: String) async {
+    await hostIfServed(namespace)?.waitUntilIdle()
+  }
 
   /// The names of the databases that are served, in order.
   var hostNames: [String] {

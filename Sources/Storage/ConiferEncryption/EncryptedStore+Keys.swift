@@ -3,10 +3,10 @@
   import Synchronization
 
   extension EncryptedStore {
-    /// Makes another key the store's, at once and whole: the old one opens nothing any more.
+    /// Replaces the store's key at once and completely: the old key no longer opens anything.
     ///
-    /// New records get new data keys; `tidy` encrypts the older ones again, also after a restart. A
-    /// scope's own key stays.
+    /// New records get new data keys; `tidy` encrypts the older records again, also after a
+    /// restart. A scope's own key is not changed.
     ///
     /// - Parameter key: 32 random bytes.
     /// - Throws: `invalid` for a key of another length, and as `apply`. After `io` or `poisoned`,
@@ -24,12 +24,15 @@
       for (scope, keys) in scopes {
         let keys = try rewrapped(keys, old.master, master)
         scopes[scope] = keys
-        for key in keys { if let payload = key.payload { batch.keep(key.recordKey, payload) } }
+        for key in keys {
+          if let payload = key.payload { batch.putLayerRecord(key.recordKey, payload) }
+        }
       }
-      batch.keep(LayerRecord.headerKey, header.payload(master))
-      // Layer records that a failed commit did not store; keys were stored above, newly wrapped.
+      batch.putLayerRecord(LayerRecord.headerKey, header.payload(master))
+      // The sessions' records that a failed commit did not store. The scopes' keys were rewrapped
+      // and are stored above.
       for (key, payload) in old.unstoredRecords where LayerRecord.session(key) != nil {
-        batch.keep(key, payload)
+        batch.putLayerRecord(key, payload)
       }
       try base.apply(batch, min(.power, traits.strongest))
       try ring.change { (state) throws(StoreError) in
@@ -64,9 +67,9 @@
       let erased = old.scopes.filter { scope.contains($0.key) }
       var batch = Batch()
       for (scope, keys) in erased {
-        for key in keys { batch.drop(key.recordKey) }
+        for key in keys { batch.deleteLayerRecord(key.recordKey) }
         let mark = ScopeKey(erased: scope)
-        if let payload = mark.payload { batch.keep(mark.recordKey, payload) }
+        if let payload = mark.payload { batch.putLayerRecord(mark.recordKey, payload) }
       }
       try base.apply(batch, min(.power, traits.strongest))
       try ring.change { (state) throws(StoreError) in

@@ -7,7 +7,7 @@
   struct ResealingPass: Sendable {
     /// Records of sessions below this one are encrypted again.
     let floor: UInt32
-    /// Sessions from this one on may be named by records that the pass does not see.
+    /// Records that the pass does not see may name this session or a later one.
     let since: UInt32
     /// The spaces that are not done.
     var spaces: ArraySlice<Space>
@@ -41,7 +41,7 @@
         if next.spaces.isEmpty, next.end == nil { next.end = ring.advance() }
         var isWaiting = false
         if let generation = next.end {
-          // A view of before still reads records with the old keys.
+          // An older view still reads records that are encrypted with the old keys.
           isWaiting = ring.hasViews(before: generation)
           if !isWaiting { try finish(next) }
           current = isWaiting ? next : nil
@@ -165,19 +165,19 @@
       var batch = Batch()
       for number in old.sessions.keys where number < pass.since && !named.contains(number) {
         sessions[number] = nil
-        batch.drop(LayerRecord.sessionKey(number))
+        batch.deleteLayerRecord(LayerRecord.sessionKey(number))
       }
       for (scope, keys) in old.scopes {
         let left = Self.needed(keys, pass.named[scope] ?? [], old.written.contains(scope))
         scopes[scope] = left.isEmpty ? nil : left
         for key in keys where !left.contains(where: { $0.first == key.first }) {
-          batch.drop(key.recordKey)
+          batch.deleteLayerRecord(key.recordKey)
         }
       }
       var header = old.header
       header.isResealing = old.header.isResealing && !pass.withheld.isEmpty
       if old.header.isResealing != header.isResealing {
-        batch.keep(LayerRecord.headerKey, header.payload(old.master))
+        batch.putLayerRecord(LayerRecord.headerKey, header.payload(old.master))
       }
       hasDroppedSessions.withLock { $0 = true }
       withheld.withLock { $0 = pass.withheld }
@@ -186,8 +186,8 @@
         state.sessions = sessions
         state.scopes = scopes
         state.header = header
-        // A session's number may be given to another session now, and a session may be read with
-        // another key of its scope.
+        // A number may be given to another session now, and another key of its scope may apply to a
+        // session.
         state.derived = [:]
       }
     }

@@ -5,9 +5,9 @@
   /// An ordered store that encrypts its values and keeps them in another store; ``StoreEncryption``
   /// makes it.
   ///
-  /// A record that was changed, moved or exchanged is `damaged`; one whose key is not there is
-  /// `wrongKey`, or `damaged` when what is stored of the key is, and walks that began in another scope
-  /// pass over it. All can be removed.
+  /// Reading a record that was changed, moved or exchanged throws `damaged`. Reading one whose key
+  /// is missing throws `wrongKey`, or `damaged` when its stored key is damaged; a walk that began
+  /// in another scope skips it. All of these records can be removed.
   public final class EncryptedStore: OrderedStore {
     /// The traits of the store below; the best value size is smaller by a record's overhead.
     public let traits: StoreTraits
@@ -56,7 +56,7 @@
       let own = try ring.change { (state) throws(StoreError) in state.unstoredRecords }
       guard !own.isEmpty else { return try base.apply(sealed, durability) }
       var batch = sealed
-      for (key, payload) in own { batch.keep(key, payload) }
+      for (key, payload) in own { batch.putLayerRecord(key, payload) }
       let commit = try base.apply(batch, durability)
       try ring.change { (state) throws(StoreError) in state.markStored() }
       return commit
@@ -77,7 +77,8 @@
     ///
     /// - Throws: as the store below.
     public func view() throws(StoreError) -> any OrderedView {
-      // Counted first: a view that counts as older than it is keeps keys a little longer.
+      // The view is counted before it is opened: it may count as older than it is, so keys are kept
+      // a little longer.
       let generation = ring.enter()
       do throws(StoreError) {
         return EncryptedView(try base.view(), ring, generation)
@@ -126,7 +127,7 @@
       return true
     }
 
-    /// Lets go of every file lock until `resume()`.
+    /// Releases every file lock until `resume()`.
     ///
     /// - Throws: as the store below.
     public func suspend() throws(StoreError) { try base.suspend() }

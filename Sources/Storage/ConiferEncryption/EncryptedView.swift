@@ -37,7 +37,7 @@
       _ space: Space, _ origin: Origin, _ visit: (RawSpan, RawSpan) -> Step
     ) throws(StoreError) {
       guard space.id != Space.layer.id else { return }
-      let home = home(space, origin)
+      let startScope = startScope(space, origin)
       var failure: StoreError?
       try base.walk(space, origin) { key, value in
         do throws(StoreError) {
@@ -46,7 +46,7 @@
           case .damaged: failure = Self.damaged(space, Bytes(key), Bytes(value))
           case .withheld(let scope, let why):
             // A walk over all scopes skips those that cannot be read.
-            if scope != home { return .next }
+            if scope != startScope { return .next }
             failure =
               why == .lost
               ? Self.damaged(space, Bytes(key), Bytes(value))
@@ -101,7 +101,7 @@
     }
 
     /// The scope in which a walk begins.
-    private func home(_ space: Space, _ origin: Origin) -> StoreScope {
+    private func startScope(_ space: Space, _ origin: Origin) -> StoreScope {
       switch origin {
       case .atOrAfter(let key), .atOrBefore(let key): ring.layout.scope(space, key.span.bytes)
       }

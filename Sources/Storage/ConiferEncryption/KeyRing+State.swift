@@ -35,7 +35,7 @@
       var derived: [Name: SymmetricKey] = [:]
       /// How many views are open, by the generation in which they were opened.
       var views: [Int: Int] = [:]
-      /// Grows each time that records were sealed with newer keys, so that old ones may go.
+      /// Grows each time that records were sealed with newer keys, so that old keys may be dropped.
       var generation = 0
 
       init(_ master: MasterKey, _ header: StoreHeader) {
@@ -46,7 +46,7 @@
   }
 
   extension KeyRing.State {
-    /// A number above those of all sessions that ever sealed a record that is left.
+    /// A number above those of all sessions that sealed a record that still exists.
     func nextSession() throws(StoreError) -> UInt32 {
       let firsts = scopes.values.compactMap { $0.last?.first }
       let last = max(sessions.keys.max() ?? 0, firsts.max() ?? 0)
@@ -64,7 +64,7 @@
 
     /// The layer's records that the next commit must store, by key.
     ///
-    /// Of a damaged record of which nothing is known nothing is stored: it stays.
+    /// A damaged record whose content is not known is left as it is.
     var unstoredRecords: [Bytes: Bytes] {
       var keys = damaged.union(unstored.sessions.map(LayerRecord.sessionKey))
       for scope in unstored.scopes {
@@ -75,7 +75,7 @@
       return records
     }
 
-    /// About what the layer's records take in the store: both copies, with their keys.
+    /// The approximate size of the layer's records in the store: both copies, with their keys.
     var storedBytes: Int {
       var keys = [LayerRecord.headerKey]
       for number in sessions.keys where !unstored.sessions.contains(number) {
@@ -94,7 +94,7 @@
       return scopes[scope]?.first { $0.first == first }?.payload
     }
 
-    /// Notes that a commit stored what it had to.
+    /// Records that a commit has stored all that was to be stored.
     mutating func markStored() {
       unstored = ([], [])
       damaged = []

@@ -53,7 +53,7 @@
         )
       }
       switch found {
-      // It is the record that is wrong, as far as anybody can tell.
+      // Without a stored session, the record itself is taken to be damaged, not the key.
       case .missing(.lost) where !isStored: return .damaged
       case .missing(let why): return .withheld(scope, why)
       case .key(let session):
@@ -81,9 +81,10 @@
       let name = Name(session: session, scope: scope)
       if let known = state.derived[name] { return .key(known) }
       let index = state.scopes[scope]?.lastIndex { $0.first <= session }
-      // Erased is erased, whatever else is lost.
+      // An erased key is reported as erased, even if the session is lost too.
       if let index, state.scopes[scope]?[index].isErased == true { return .missing(.erased) }
-      // No record names a session that never was, unless one of the two is damaged.
+      // Every record names a session that existed, unless the record or the session's record is
+      // damaged.
       guard let salt = state.sessions[session] ?? nil, let index else { return .missing(.lost) }
       let opening = try dataKey(scope, index, &state)
       guard case .key(let key) = opening else { return opening }
@@ -108,7 +109,7 @@
     func isAnyOpen(_ withheld: [StoreScope: Set<UInt32>]) throws(StoreError) -> Bool {
       try change { (state) throws(StoreError) in
         for (scope, sessions) in withheld {
-          if try lacksOwner(scope, state) { continue }
+          if try lacksOwnKey(scope, state) { continue }
           let keys = state.scopes[scope] ?? []
           let needed = sessions.compactMap { session in keys.lastIndex { $0.first <= session } }
           for index in Set(needed) {
@@ -136,7 +137,7 @@
 
     // MARK: Sealing
 
-    /// Seals a value with a nonce that is never used again, whatever becomes of the record.
+    /// Seals a value with a nonce that is never used again, whatever happens to the record.
     ///
     /// - Throws: `wrongKey` when the scope's own key is lacking.
     func seal(_ space: Space, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Bytes {
@@ -144,7 +145,7 @@
       let sealing = try change { (state: inout State) throws(StoreError) -> Sealing in
         let needsKey = Self.needsKey(scope, state)
         if needsKey {
-          guard try !lacksOwner(scope, state) else {
+          guard try !lacksOwnKey(scope, state) else {
             throw Self.withheld(scope, .notGiven, StoreError.Place(space: space.id, key: key))
           }
           // A session has one key for all records of a scope.
@@ -203,8 +204,8 @@
 
     /// Whether a scope needs a new data key while its own key is missing or wrong. Without the own
     /// key, the new data key would be protected less than the old one.
-    private func lacksOwner(_ scope: StoreScope, _ state: State) throws(StoreError) -> Bool {
-      guard Self.needsKey(scope, state), let newest = state.scopes[scope]?.last, newest.hasOwner
+    private func lacksOwnKey(_ scope: StoreScope, _ state: State) throws(StoreError) -> Bool {
+      guard Self.needsKey(scope, state), let newest = state.scopes[scope]?.last, newest.hasOwnKey
       else { return false }
       guard let own = try own(scope, state.header) else { return true }
       return try !newest.opens(state.master, own)

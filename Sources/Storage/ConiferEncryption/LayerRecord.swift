@@ -66,7 +66,7 @@
       return "a wrapped key"
     }
 
-    /// Whether a key is one that this version writes, copies aside.
+    /// Whether a key is one that this version writes; keys of copies do not count.
     static func isKnown(_ key: Bytes) -> Bool {
       key == headerKey || session(key) != nil || scope(key) != nil
     }
@@ -74,14 +74,14 @@
 
   extension Batch {
     /// Stores a payload of the layer, and its copy.
-    mutating func keep(_ key: Bytes, _ payload: Bytes) {
+    mutating func putLayerRecord(_ key: Bytes, _ payload: Bytes) {
       for key in [key, LayerRecord.copies + key] {
         put(.layer, key, LayerRecord.seal(key, payload))
       }
     }
 
     /// Removes a record of the layer, and its copy.
-    mutating func drop(_ key: Bytes) {
+    mutating func deleteLayerRecord(_ key: Bytes) {
       for key in [key, LayerRecord.copies + key] { delete(.layer, key) }
     }
   }
@@ -93,7 +93,7 @@
     /// The keys of those of which a copy is damaged.
     private(set) var damaged: Set<Bytes> = []
 
-    /// Reads all of them; they are small, and each is needed.
+    /// Reads all of them; they are small, and every one is needed.
     ///
     /// - Throws: as the view.
     init(_ view: any OrderedView) throws(StoreError) {
@@ -119,7 +119,7 @@
           }
           break
         } catch {
-          // A store with checksums of its own reports the place instead of the bytes.
+          // A store with its own checksums reports the record's place instead of its bytes.
           guard error.code == .damaged, let place = error.place, place.space == Space.layer.id,
             !place.key.lexicographicallyPrecedes(from)
           else { throw error }

@@ -39,7 +39,7 @@
       }
     }
 
-    /// The wrapped key, or nil when it was wrapped with another one or for something else.
+    /// The wrapped key, or nil when it was wrapped with another key or for another context.
     func unwrap(_ bytes: Bytes, for context: Bytes) -> Bytes? {
       guard bytes.count >= 28, let nonce = try? AES.GCM.Nonce(data: bytes.prefix(12)),
         let box = try? AES.GCM.SealedBox(

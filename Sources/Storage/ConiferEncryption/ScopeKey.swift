@@ -52,7 +52,7 @@
 
     var isErased: Bool { payload?.first == Self.erased }
     /// Whether the app keeps a key for this scope.
-    var hasOwner: Bool { payload?.first == Self.ofScope }
+    var hasOwnKey: Bool { payload?.first == Self.ofScope }
 
     var recordKey: Bytes { LayerRecord.scopeKey(scope, first) }
 
@@ -86,7 +86,8 @@
       return .key(whole)
     }
 
-    /// Whether a key of the app is the one that this is wrapped with, opened before or not.
+    /// Whether the app's key is the one with which this key is wrapped; an already opened key does
+    /// not count.
     func opens(_ master: MasterKey, _ own: MasterKey) throws(StoreError) -> Bool {
       var closed = self
       closed.opened = nil
@@ -96,11 +97,11 @@
       return true
     }
 
-    /// The same key, wrapped with another key of the store; the scope's own is not needed.
+    /// This key wrapped with another key of the store; the scope's own key is not needed.
     func rewrapped(from old: MasterKey, to new: MasterKey) throws(StoreError) -> ScopeKey {
       guard let payload, let kind = payload.first, kind != Self.erased else { return self }
       let context = Self.context(scope, first, kind)
-      // One that cannot be unwrapped now stays as unreadable as it was.
+      // A key that cannot be unwrapped is kept as it is, and stays unreadable.
       guard let key = old.unwrap(Bytes(payload.dropFirst()), for: context) else { return self }
       var other = self
       other.payload = [kind] + (try new.wrap(key, for: context))

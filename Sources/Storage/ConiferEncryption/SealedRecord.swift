@@ -5,7 +5,7 @@
   /// The form of every value below the layer: `form u8, session varint, counter varint, ciphertext,
   /// tag`.
   ///
-  /// The nonce is the counter, which a session never repeats; the session's key is no other's.
+  /// The nonce is the counter, which is never repeated in a session; no other session uses its key.
   enum SealedRecord {
     private static let form: UInt8 = 1
     static let tag = 16

@@ -27,7 +27,7 @@
       self.scopeKey = scopeKey
     }
 
-    /// Lays encryption over an open store, which is made an encrypted one when it is empty.
+    /// Lays encryption over an open store; an empty store is made an encrypted one.
     ///
     /// - Returns: an ``EncryptedStore``.
     /// - Throws: `wrongKey` (also for a store that was made without encryption), `damaged`,
@@ -48,7 +48,7 @@
         let master = try MasterKey(key, store: header.store)
         try Self.requireEmpty(view, layout, records)
         var batch = Batch()
-        batch.keep(LayerRecord.headerKey, header.payload(master))
+        batch.putLayerRecord(LayerRecord.headerKey, header.payload(master))
         try store.apply(batch, min(.power, store.traits.strongest))
         state = KeyRing.State(master, header)
       }
@@ -81,7 +81,7 @@
         }
       }
       guard !isEmpty else { return }
-      // A plain record begins with a checksum: one may look sealed, all do not.
+      // A plain record begins with a checksum: one of them may look sealed by chance, but not all.
       if seen > 0, sealed == seen { isSealed = true }
       if isSealed { throw StoreHeader.lost }
       throw StoreError(

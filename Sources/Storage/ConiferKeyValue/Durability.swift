@@ -3,7 +3,7 @@
 ///
 /// A level covers all commits before it too: after a `.power` commit every earlier one is as safe.
 public enum Durability: UInt8, Comparable, Sendable, CaseIterable {
-  /// May sit in the process's own buffer: survives nothing but an orderly close.
+  /// May stay in the process's own buffer: survives only an orderly close.
   case relaxed
   /// Survives the death of the process, not of the machine.
   case process

@@ -20,8 +20,8 @@ public protocol OrderedStore: AnyObject, Sendable {
   /// - Returns: the commit's number, greater than every earlier one since opening.
   /// - Throws: `tooLarge` (a key above `traits.longestKey`), `full`, `io`, `poisoned`, `closed`,
   ///   `suspended`, `unsupported` (durability), `busy` (a view was held open too long for the store
-  ///   to make room). Nothing has changed then, unless the code is `poisoned` or `io`, where
-  ///   reopening tells.
+  ///   to make room). After `poisoned` and `io` only reopening shows whether the commit was stored;
+  ///   after the others nothing has changed.
   @discardableResult
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID
 
@@ -61,7 +61,7 @@ public protocol OrderedStore: AnyObject, Sendable {
   /// Makes all commits durable and closes; a second call does nothing. Open views throw `closed`
   /// at their next read.
   ///
-  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  /// - Throws: `io`, `poisoned`; the files are released anyway.
   func close() throws(StoreError)
 
   /// Durable data that the store left out at opening, or that it cannot read together with the data

@@ -42,7 +42,7 @@ public protocol OrderedView: AnyObject, Sendable {
   /// Visits the keys of one space in order from an origin with the sizes of their values, which need
   /// not be readable: also those of damaged records and of those whose encryption key is gone.
   ///
-  /// Where nothing but readable values is kept, that is `walk`.
+  /// In a store where every value is readable it visits the same keys as `walk`.
   ///
   /// - Throws: as `walk`.
   func walkKeys(
@@ -75,8 +75,8 @@ public enum MissingKey: String, Sendable {
 }
 
 extension OrderedView {
-  /// The keys and sizes of what `walk` visits, for views whose values are all readable; what wraps a view that has
-  /// unreadable ones forwards the requirement.
+  /// The keys and sizes of what `walk` visits, for views in which every value is readable. A
+  /// wrapper of a view with unreadable values must forward the call instead.
   public func walkKeys(
     _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
   ) throws(StoreError) {

@@ -10,8 +10,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     /// The code with a stable name; new ones may be added in later versions.
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Somebody holds what the call needs, for now: another process or opener owns the store, or an open view keeps it
-    /// from growing.
+    /// Another holder prevents the call for now: another process or opener owns the store, or an
+    /// open view keeps it from growing.
     public static let busy = Code(rawValue: "busy")
     /// The operating system denies access to the files.
     public static let denied = Code(rawValue: "denied")
@@ -60,7 +60,7 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     }
   }
 
-  // Boxed, so that a typed throw moves two words.
+  // Boxed, so that a typed throw copies only two words.
   private final class Detail: Sendable {
     let message: String
     let cause: String?

@@ -62,7 +62,7 @@ public struct StoreScope: Hashable, Sendable {
   /// The scope of a prefix.
   public init(prefix: Bytes) { self.prefix = prefix }
 
-  /// The scope of what belongs to no other; all others lie within it.
+  /// The scope of all that belongs to no tree and no lane; all other scopes lie within it.
   public static let store = StoreScope(prefix: [])
 
   /// Whether another scope is this one or lies within it.

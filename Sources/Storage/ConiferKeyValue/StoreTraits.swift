@@ -30,8 +30,8 @@ public struct StoreTraits: Sendable, Equatable {
 public struct StoreSize: Sendable, Equatable {
   /// Bytes of pages or segments that hold live data.
   public var live: Int
-  /// The part of `live` that is not records and stays when all records are removed, such as wrapped
-  /// keys.
+  /// The part of `live` that is not records, such as wrapped keys, and stays when all records are
+  /// removed.
   public var own: Int
   /// Bytes inside the files that later commits may use again.
   public var free: Int

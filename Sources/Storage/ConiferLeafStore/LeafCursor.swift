@@ -1,17 +1,17 @@
 package import ConiferKeyValue
 
-/// Where the runs of one tree are found: in a snapshot, or in a transaction.
+/// The runs of one tree, in a snapshot or in a transaction.
 package protocol RunSource {
   /// Reads leaves that are stored in chunks.
   var reader: RunReader { get }
-  /// The run that a path key belongs to; nil when all runs begin behind it.
+  /// The run that a path key belongs to; nil when all runs begin after it.
   func foundRun(covering key: Bytes) throws(StoreError) -> FoundRun?
-  /// The run behind another one, or the first.
+  /// The run after another one, or the first.
   func foundRun(after run: FoundRun?) throws(StoreError) -> FoundRun?
-  /// The run in front of another one.
+  /// The run before another one.
   func foundRun(before run: FoundRun) throws(StoreError) -> FoundRun?
-  /// The entries of a run as they are now. A `RunEditor` keeps each run that it is asked for in memory
-  /// until it is flushed: leaves that are only read are read through its `RunGlance`.
+  /// The current entries of a run. A `RunEditor` keeps each run that is asked for in memory until
+  /// it is flushed, so leaves that are only read are read through its `EditedRuns`.
   func entries(_ run: FoundRun) throws(StoreError) -> EntryList
 }
 
@@ -44,10 +44,11 @@ package enum FoundRun {
   }
 }
 
-/// A position among the leaves of one tree in a range of path keys, in their order.
+/// A position among the leaves of one tree, in a range of path keys, in their order.
 ///
-/// It reads a run when it comes to one of its leaves, and no run outside of the range. Deltas are laid
-/// over their run. A run whose leaves do not fit its place, as far as the cursor sees, is damaged.
+/// It reads a run when it comes to one of its leaves, and no run outside of the range. It applies a
+/// run's deltas. It throws `damaged` for a run whose leaves do not fit its position among the runs
+/// that the cursor sees.
 package struct LeafCursor<Runs: RunSource> {
   private let runs: Runs
   private let low: Bytes
@@ -113,7 +114,7 @@ package struct LeafCursor<Runs: RunSource> {
 
   /// Moves to the first leaf of the next run; false when there is none.
   package mutating func nextRun() throws(StoreError) -> Bool {
-    // Where entries lie behind the range, no run behind this one has any in it.
+    // When entries of this run lie after the range, no later run has any in it.
     guard let run, range.upperBound == entries.count else { return end() }
     return try firstLeaf(from: try checkedRun(after: run))
   }
@@ -143,7 +144,7 @@ package struct LeafCursor<Runs: RunSource> {
   ) throws(StoreError) -> Bool {
     var (run, next) = (run, next)
     while let here = run {
-      // A run that begins at the end of the range has nothing in it.
+      // A run that begins at the end of the range has no leaves in it.
       if bytesPrecede(here.separator, high) {
         try load(here)
         try checkEnd(next)
@@ -178,14 +179,14 @@ package struct LeafCursor<Runs: RunSource> {
 
   // MARK: Checking
 
-  /// The run behind the one at hand, which must end before it.
+  /// The run after the current one, which must end before it.
   private func checkedRun(after run: FoundRun) throws(StoreError) -> FoundRun? {
     let next = try runs.foundRun(after: run)
     try checkEnd(next)
     return next
   }
 
-  /// Fails where the run at hand has leaves that belong to the next one.
+  /// Throws `damaged` when the current run has leaves that belong to the next one.
   private func checkEnd(_ next: FoundRun?) throws(StoreError) {
     guard let head = run?.head, let next, next.head?.isDamaged != true,
       let last = entries.indices.last, entries.compareKey(last, next.separator) >= 0
@@ -193,10 +194,12 @@ package struct LeafCursor<Runs: RunSource> {
     throw Damage.error(Spaces.runs, try runs.reader.misplaced(head)?.storeKey ?? head.storeKey)
   }
 
-  /// Fails where the run at hand hides leaves that stand before its first one.
+  /// Throws `damaged` when the current run is misplaced, so that it hides leaves before its first
+  /// one.
   ///
-  /// A run is named after its first leaf. Where that leaf is gone, or the run stands elsewhere than it was
-  /// written, the runs around it tell.
+  /// A run's separator is a prefix of its first leaf's key. When its first key does not begin with
+  /// it, either that leaf was deleted or the run is stored under a wrong key; the neighbouring runs
+  /// decide which.
   private func checkGap(_ run: FoundRun) throws(StoreError) {
     guard let head = run.head, let first = entries.indices.first,
       !entries.withKey(first, { $0.starts(with: run.separator) })
@@ -254,9 +257,9 @@ extension RunEditor: RunSource {
   }
 }
 
-/// The leaves of an editor with the edits so far, to be looked at only: a run that the editor has not loaded is
-/// not kept in memory.
-package struct RunGlance: RunSource {
+/// The leaves of an editor with the edits so far, for reading only: runs that the editor has not
+/// loaded are not kept in memory.
+package struct EditedRuns: RunSource {
   private let editor: RunEditor
 
   package init(_ editor: RunEditor) { self.editor = editor }
@@ -276,6 +279,6 @@ package struct RunGlance: RunSource {
   }
 
   package func entries(_ run: FoundRun) throws(StoreError) -> EntryList {
-    try editor.glance(run)
+    try editor.peek(run)
   }
 }

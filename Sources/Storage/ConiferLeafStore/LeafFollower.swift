@@ -1,6 +1,6 @@
 package import ConiferKeyValue
 
-/// Follows the changes of a tree's leaves, as indexes do.
+/// Is updated with a tree's leaves within a commit, as indexes are.
 package protocol LeafFollower: AnyObject {
   /// Called before the leaves in `low ..< high` are replaced.
   func willReplace(

@@ -11,16 +11,16 @@ package final class LeafStore: Sendable {
   package let longestKey: Int
   package let generations: Generations
   package let dictionaries = DictionaryCache()
-  /// How runs are cut and packed, with what was learnt from those that were written.
+  /// How runs are cut and packed, with the compression ratios of those that were written.
   package let sizing: Mutex<RunSizing>
 
-  /// Finds what follows the leaves of a tree.
+  /// Finds the followers of a tree.
   let findFollowers: FindFollowers
 
   /// Whether the leaves of a tree are mostly read one by one.
   let readsSingly: @Sendable (LeafTransaction, TreeID) throws(StoreError) -> Bool
 
-  /// Finds what follows the leaves of a tree within a commit, such as its indexes.
+  /// Finds the followers of a tree within a commit, such as its indexes.
   package typealias FindFollowers =
     @Sendable (LeafTransaction, TreeID) throws(StoreError) ->
     [any LeafFollower]
@@ -46,7 +46,7 @@ package final class LeafStore: Sendable {
     sizing = Mutex(RunSizing(store.traits, packs: level != nil))
   }
 
-  /// Separators from this length on are cut, and told apart by an ordinal of eight bytes.
+  /// Separators of at least this length are cut, and distinguished by an ordinal of eight bytes.
   package var cutLength: Int { longestKey == .max ? .max : longestKey - 4 - 8 }
 
   /// The newest generation; the store is asked for it when it is first needed.
@@ -101,29 +101,30 @@ package final class LeafStore: Sendable {
 }
 
 extension StoreError.Code {
-  /// A snapshot would answer from two generations; whoever made the snapshot reads again, and no caller sees this.
+  /// A snapshot would return data of two generations. The code that made it reads again with a new
+  /// one, so callers never see this code.
   static let torn = StoreError.Code(rawValue: "torn")
 }
 
 /// A state of the leaves that can be read: a snapshot, or a transaction.
 package protocol LeafView: OrderedView {
   var leaves: LeafStore { get }
-  /// The snapshot that memory may answer for; nil when it may not, as in a transaction, which has edits that
-  /// memory does not know.
+  /// The snapshot whose cached objects and runs may be used; nil for a transaction, whose edits are
+  /// not in the cache.
   var memorySnapshot: LeafSnapshot? { get }
 }
 
 /// One generation of a store, for one reader.
 ///
-/// The store's view is opened when something is asked that memory does not know. If memory has answered
-/// before, and the store has a newer generation by then, the snapshot is torn: its answers are of two
-/// generations and must not be used.
+/// The store's view is opened at the first question that memory cannot answer. If memory has
+/// answered before, and the store has a newer generation by then, the snapshot is torn: its answers
+/// come from two generations and must not be used.
 package final class LeafSnapshot: LeafView, @unchecked Sendable {
   // Unchecked: a view is read by one thread at a time.
 
-  /// Where answers come from; a generation is nil when it is not known which one it is.
+  /// The source of answers; the generation is nil when it is not known.
   private enum Source {
-    /// From memory alone so far: of this generation, if it has answered at all.
+    /// Memory alone so far: of this generation, if it has answered a question.
     case memory(UInt64?, hasAnswered: Bool)
     /// From the view, or from memory of the same generation.
     case view(any OrderedView, UInt64?)
@@ -147,7 +148,7 @@ package final class LeafSnapshot: LeafView, @unchecked Sendable {
     source = .view(view, nil)
   }
 
-  /// The generation that is seen; nil when it is not known which one that is.
+  /// The generation that is read; nil when it is not known.
   package var generation: UInt64? {
     switch source {
     case .memory(let generation, _), .view(_, let generation): generation
@@ -323,7 +324,7 @@ package final class Generations: Sendable {
     }
   }
 
-  /// Forgets all until `resume`: the store is suspended or closed.
+  /// Makes what memory knows unusable until `resume`: the store is suspended or closed.
   package func stop() { state.withLock { $0.phase = .stopped } }
 
   /// The store was opened again, and may have changed meanwhile.

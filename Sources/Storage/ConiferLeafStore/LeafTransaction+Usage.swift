@@ -9,7 +9,7 @@ extension LeafTransaction {
     if state.usage[tree] == nil {
       let row = try usage(tree)
       // The only copy is changed in place.
-      asked[tree] = nil
+      unchangedUsage[tree] = nil
       state.usage[tree] = row
     }
     return body(&state.usage[tree, default: UsageRow()])
@@ -39,18 +39,18 @@ extension LeafTransaction {
     return number
   }
 
-  /// Replaces what was counted for a tree, after a recount.
+  /// Replaces the counted usage of a tree after a recount.
   package func setUsage(_ tree: TreeID, _ row: UsageRow) {
     state.usage[tree] = row
     state.isChanged = true
   }
 
-  /// Forgets what was counted for a tree whose records are all gone.
+  /// Forgets the usage of a tree whose records are all gone.
   package func forgetUsage(_ tree: TreeID) throws(StoreError) {
-    // A row that cannot be read does not keep the tree.
+    // A tree can be removed although its usage row cannot be read.
     let row = try undamaged { () throws(StoreError) in try usage(tree) }
     for bytes in (row ?? UsageRow()).bytes.values { state.growth.add(-bytes) }
-    asked[tree] = nil
+    unchangedUsage[tree] = nil
     try delete(Spaces.usage, StoreKey.prefix(tree))
     state.usage[tree] = nil
   }
@@ -58,14 +58,14 @@ extension LeafTransaction {
   /// What a tree's records take, with the edits so far.
   package func usage(_ tree: TreeID) throws(StoreError) -> UsageRow {
     if let row = state.usage[tree] { return row }
-    if let row = asked[tree] { return row }
+    if let row = unchangedUsage[tree] { return row }
     let row = try UsageRow.read(self, tree)
-    asked[tree] = row
+    unchangedUsage[tree] = row
     return row
   }
 
-  /// Writes the usage of the trees that changed or whose usage was asked for; an equal row is not written again.
-  /// It is the last step before `batch()`.
+  /// Writes the usage of trees that changed or whose usage was read; an unchanged row is not
+  /// written again. This is the last step before `batch()`.
   package func writeUsage() throws(StoreError) {
     for (tree, row) in state.usage {
       try put(Spaces.usage, StoreKey.prefix(tree), payload: row.payload)

@@ -5,20 +5,20 @@ import Synchronization
 ///
 /// It counts what each tree's records take with every edit, so that usage is exact without a scan.
 package final class LeafTransaction: LeafView, @unchecked Sendable {
-  // Unchecked: whoever makes it uses it and drops it, on one thread. One that is stored is made by whoever does
-  // the store's work (see `StoreThread`); one that rehearses an eviction is made by any reader.
+  // Unchecked: it is used on one thread. One that is stored is used by the thread that does the
+  // store's work (see `StoreThread`), one that simulates an eviction by any reader.
 
-  /// Everything that a failed commit of a group puts back.
+  /// All that must be restored when a commit of a group fails.
   package struct State {
     /// By space and key: the new value, or nil for a deleted key.
     package var edits: [Space: SortedBytes<Bytes?>] = [:]
-    /// By space: ranges that were cleared, of which nothing is left but the edits.
+    /// By space: cleared ranges, in which only the edits exist.
     package var cleared: [Space: ClearedRanges] = [:]
     package var usage: [TreeID: UsageRow] = [:]
     package var isChanged = false
-    /// What the layer above remembers of the commit.
+    /// State that the layer above keeps for the commit.
     package var effects: (any Sendable)?
-    /// Bytes of records that were added, less those that were removed and counted: not those of a wiped tree.
+    /// Bytes of added records less those of removed ones; records of a wiped tree are not counted.
     package var growth = 0
 
     /// How many records are changed.
@@ -34,8 +34,8 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   private var editors: [TreeID: RunEditor] = [:]
   /// Grows whenever records of runs change.
   private(set) var runChanges = 0
-  /// The usage of trees that was asked for and has not changed, so that it is read once.
-  var asked: [TreeID: UsageRow] = [:]
+  /// The usage of trees that was read and has not changed, so that it is read only once.
+  var unchangedUsage: [TreeID: UsageRow] = [:]
 
   /// A transaction on an open snapshot.
   package init(_ base: LeafSnapshot) {
@@ -43,14 +43,14 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     sizing = base.leaves.sizing.withLock { $0 }
   }
 
-  /// What follows the leaves of a tree.
+  /// The followers of a tree.
   func followers(_ tree: TreeID) throws(StoreError) -> [any LeafFollower] {
     try leaves.findFollowers(self, tree)
   }
 
-  /// Cuts and packs runs from now on as those of a tree are.
+  /// Cuts and packs runs from now on with the settings of a tree.
   package func adaptSizing(to tree: TreeID) throws(StoreError) {
-    sizing.isForSingles = try leaves.readsSingly(self, tree)
+    sizing.favorsPointReads = try leaves.readsSingly(self, tree)
   }
 
   package var leaves: LeafStore { base.leaves }
@@ -58,7 +58,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
 
   // MARK: Leaves
 
-  /// What changes the leaves of a tree; what it changed is written by `flush`.
+  /// The editor of a tree's leaves; `flush` writes its changes.
   package func editor(_ tree: TreeID) -> RunEditor {
     if let editor = editors[tree] { return editor }
     let editor = RunEditor(self, tree)
@@ -66,24 +66,24 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     return editor
   }
 
-  /// Writes what was changed of all trees' leaves into the commit.
+  /// Writes the changed leaves of all trees into the commit.
   package func flush() throws(StoreError) {
     for tree in editors.keys.sorted() { try flush(tree) }
   }
 
-  /// Writes what was changed of a tree's leaves into the commit.
+  /// Writes the changed leaves of a tree into the commit.
   package func flush(_ tree: TreeID) throws(StoreError) {
     try editors.removeValue(forKey: tree)?.flush()
   }
 
-  /// Drops what was changed of a tree's leaves, after the tree was wiped.
+  /// Drops the changes of a tree's leaves, after the tree was wiped.
   package func dropChanges(_ tree: TreeID) { editors[tree] = nil }
 
-  /// Takes back what was changed since a state.
+  /// Undoes all changes since a saved state.
   package func restore(_ saved: State) {
     state = saved
     editors = [:]
-    asked = [:]
+    unchangedUsage = [:]
   }
 
   // MARK: The batch
@@ -94,7 +94,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     batch.frees = frees || state.growth < 0
     let spaces = Set(state.edits.keys).union(state.cleared.keys)
     for space in spaces.sorted(by: { $0.id < $1.id }) {
-      // Clears come before the edits, so that what was put afterwards stays.
+      // Clears come before the edits, so that values that were put later stay.
       for range in state.cleared[space]?.ranges ?? [] {
         batch.clear(space, from: range.from, to: range.to)
       }
@@ -124,7 +124,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     set(space, key, value)
   }
 
-  /// The same of a key that the store does not hold, which is not asked.
+  /// Stores a payload under a key that the store is known not to hold, so that it is not looked up.
   package func putNew(_ space: Space, _ key: Bytes, payload: Bytes) throws(StoreError) {
     if state.edits[space]?[key] != nil { return try put(space, key, payload: payload) }
     let value = Record.seal(space, key, payload)
@@ -156,7 +156,8 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
 
   /// Removes every key that begins with a prefix, as a range down to the store.
   ///
-  /// - Parameter isCounted: whether usage is kept; only who forgets the tree's usage does without.
+  /// - Parameter isCounted: whether usage is updated; false only when the tree's usage is
+  ///   forgotten.
   package func deleteAll(_ space: Space, prefix: Bytes, isCounted: Bool = true) throws(StoreError) {
     let end = StoreKey.end(of: prefix) ?? prefix + Bytes(repeating: 0xFF, count: 512)
     if isCounted {
@@ -216,7 +217,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     try merged.runKeys(origin, visit)
   }
 
-  /// Visits those that the store holds: edits are never locked.
+  /// Visits the stored keys only: edits are never locked.
   package func walkLocked(
     _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
   ) throws(StoreError) {
@@ -238,7 +239,7 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
 package struct MergedWalk {
   package let base: any OrderedView
   package let edits: SortedBytes<Bytes?>
-  /// What of the view is gone.
+  /// The cleared ranges of the view.
   package let cleared: ClearedRanges
   package let space: Space
 
@@ -249,7 +250,7 @@ package struct MergedWalk {
     }
   }
 
-  /// The same for keys and the sizes of their values.
+  /// Walks over keys and the sizes of their values.
   package func runKeys(_ origin: Origin, _ visit: (RawSpan, Int) -> Step) throws(StoreError) {
     var origin = origin
     while let next = try leg(origin, readsValues: false, { key, _, size in visit(key, size) }) {

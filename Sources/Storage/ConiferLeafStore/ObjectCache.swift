@@ -11,7 +11,7 @@ struct ObjectCache {
     let seen: UInt64
   }
 
-  /// As many trees as are in use; an app has a handful.
+  /// The maximum number of trees; an app uses a few.
   private static let capacity = 64
 
   private var entries: [Space: [Entry]] = [:]

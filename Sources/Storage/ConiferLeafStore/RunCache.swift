@@ -2,9 +2,9 @@
 
 /// The decoded runs that were used last, within a budget of bytes.
 ///
-/// A run is kept from its second reading on, so that what is read once, as by an export, evicts nothing.
-/// A kept run may be used when it is known to be current at the reader's generation, or when the store still
-/// holds the bytes that it was decoded from.
+/// A run is cached when it is read the second time, so that data that is read once, as by an
+/// export, evicts nothing. A cached run may be used when it is known to be current at the reader's
+/// generation, or when the store still holds the bytes from which it was decoded.
 package struct RunCache {
   private struct Key: Hashable {
     let tree: TreeID
@@ -36,7 +36,7 @@ package struct RunCache {
     case end
   }
 
-  /// A reading of a run that was not kept.
+  /// A reading of a run that was not cached.
   private struct Reading {
     var key = Key(tree: TreeID(rawValue: 0), number: 0)
     var time = 0
@@ -48,8 +48,8 @@ package struct RunCache {
   private var slots: [Slot] = []
   /// The index of each run's slot.
   private var places: [Key: Int] = [:]
-  /// Runs that are known to be current at the newest generation, by their separators. No other run may be
-  /// listed: it would hide which one comes before a run that is written.
+  /// Runs that are known to be current at the newest generation, by their separators. Other runs
+  /// must not be listed, since `change` looks here for the run before one that is written.
   private var order: [TreeID: SortedBytes<Int>] = [:]
   /// The clock hand: where the search for a run to evict begins.
   private var hand = 0
@@ -65,22 +65,22 @@ package struct RunCache {
   /// - Parameter budget: about how many bytes it may take; 0 keeps nothing.
   package init(budget: Int) { self.budget = budget }
 
-  /// Whether anything is ever kept.
+  /// Whether anything is ever cached.
   package var isOff: Bool { budget == 0 }
 
-  /// How many runs are kept, and about what they take.
+  /// How many runs are cached, and about what they take.
   package var usage: (runs: Int, bytes: Int) { (slots.count, size) }
 
   // MARK: Keeping
 
-  /// The run with a number, if it is kept; the stored one may have changed since.
+  /// The run with a number, if it is cached; the stored one may have changed since.
   package mutating func find(_ tree: TreeID, _ number: UInt64) -> DecodedRun? {
     guard let place = places[Key(tree: tree, number: number)] else { return nil }
     slots[place].isUsed = true
     return slots[place].run
   }
 
-  /// Counts a reading of a run that is not kept.
+  /// Counts a reading of a run that is not cached.
   ///
   /// - Returns: whether to keep it from now on.
   package mutating func countReading(_ tree: TreeID, _ head: RunHead) -> Bool {
@@ -92,7 +92,7 @@ package struct RunCache {
     clock += 1
     readings[place] = Reading(key: key, time: clock)
     guard last.key == key, last.time > 0 else { return false }
-    // A run that is read less often than all kept ones would be evicted before its next reading.
+    // A run that is read less often than all cached ones would be evicted before its next reading.
     return size < budget / 2 || clock - last.time <= slots.count
   }
 
@@ -116,15 +116,16 @@ package struct RunCache {
     self.size += size
   }
 
-  /// Keeps the run that a commit wrote last, until the next one: a commit that appends behind it needs it.
+  /// Keeps the run that a commit wrote last until the next commit, which needs it when it appends
+  /// to the run.
   package mutating func setLastWritten(_ run: DecodedRun, _ tree: TreeID) {
     lastWritten = (Key(tree: tree, number: run.head.number), run)
   }
 
-  /// The head with its decoded run, if that is the one that was written last. For writers alone: reads count
-  /// towards keeping a run, and this must not hide them.
+  /// The head with its decoded run, if that is the run that was written last. Only writers use it:
+  /// a read must be counted, since the count decides which runs are cached.
   package func withLastWritten(_ head: RunHead, _ tree: TreeID) -> RunHead {
-    guard head.kept.run == nil, let lastWritten,
+    guard head.cached.run == nil, let lastWritten,
       lastWritten.key == Key(tree: tree, number: head.number),
       lastWritten.run.head.storeKey == head.storeKey, lastWritten.run.head.value == head.value
     else { return head }
@@ -158,7 +159,8 @@ package struct RunCache {
   package mutating func covering(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> DecodedRun?
   {
     guard let place = place(tree, key, generation) else { return nil }
-    // Keys up to the run's last entry are its own; later ones only up to the next run.
+    // Keys up to the run's last entry belong to it; later keys belong to it only up to the next
+    // run.
     let entries = slots[place].run.entries
     if entries.isEmpty || entries.compareKey(entries.count - 1, key) < 0 {
       guard case .known(let next, let since) = slots[place].next, since <= generation else {
@@ -170,8 +172,8 @@ package struct RunCache {
     return slots[place].run
   }
 
-  /// The run that would hold a leaf at a path key at a generation, as far as kept runs tell: behind its last entry
-  /// another one may begin. Nil when it is not known.
+  /// The cached run that would hold a path key at a generation. After its last entry a run that is
+  /// not cached may begin. Nil when it is not known.
   package mutating func nearest(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> DecodedRun?
   {
     guard let place = place(tree, key, generation) else { return nil }
@@ -206,7 +208,7 @@ package struct RunCache {
     return .run(slots[place].run)
   }
 
-  /// Records that a kept run is current at the newest generation.
+  /// Records that a cached run is current at the newest generation.
   package mutating func confirm(_ tree: TreeID, _ run: DecodedRun, at generation: UInt64) {
     guard !run.head.isCut, let place = places[Key(tree: tree, number: run.head.number)],
       slots[place].run === run, slots[place].since == nil
@@ -216,14 +218,14 @@ package struct RunCache {
     order[tree, default: SortedBytes()][run.head.separator] = place
   }
 
-  /// A run is no longer known to be current.
+  /// Removes a run from those known to be current.
   private mutating func forget(_ place: Int) {
     slots[place].since = nil
     slots[place].next = .unknown
     move(slots[place], from: place, to: nil)
   }
 
-  /// Records which run comes after a kept one at the newest generation.
+  /// Records which run comes after a cached one at the newest generation.
   package mutating func setNext(
     _ next: RunHead?, after storeKey: Bytes, _ tree: TreeID, at generation: UInt64
   ) {
@@ -235,7 +237,7 @@ package struct RunCache {
 
   // MARK: What a commit changes
 
-  /// A run was written or removed.
+  /// Updates the cache when a run was written or removed.
   package mutating func change(_ storeKey: Bytes, isGone: Bool) {
     let tree = StoreKey.tree(storeKey)
     guard let order = order[tree] else { return }
@@ -247,21 +249,21 @@ package struct RunCache {
     if isGone { remove(place) } else { forget(place) }
   }
 
-  /// The run after a kept one was written or removed, or a run was written between the two.
+  /// Updates what is known of the run after a cached one, when a run was written or removed there.
   private mutating func changeNext(_ place: Int, _ storeKey: Bytes, isGone: Bool) {
     guard case .known(let next, _) = slots[place].next else { return }
     let isOther = next.map { isGone ? $0 == storeKey : bytesPrecede(storeKey, $0) } ?? !isGone
     if isOther { slots[place].next = .unknown }
   }
 
-  /// A delta was written or removed.
+  /// Updates the cache when a delta was written or removed.
   package mutating func changeDeltas(_ key: Bytes) {
-    let number = StoreKey.numberBehindTree(key)
+    let number = StoreKey.numberAfterTree(key)
     guard let place = places[Key(tree: StoreKey.tree(key), number: number)] else { return }
     forget(place)
   }
 
-  /// Anything may have changed.
+  /// Forgets everything, since anything may have changed.
   package mutating func forgetAll() {
     order = [:]
     for place in slots.indices {

@@ -80,7 +80,7 @@ package enum Platform {
     try syncDirectory(parent)
   }
 
-  /// The path of the directory that a path stands in; "." or "/" at the end of the way.
+  /// The path of the parent directory; "." or "/" for the last one.
   package static func parent(of path: String) -> String {
     var units = Array(path.utf8)
     while units.count > 1, units.last == UInt8(ascii: "/") { units.removeLast() }
@@ -96,7 +96,7 @@ package enum Platform {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw error(errno, "open the directory", path) }
     defer { _ = Self.close(descriptor) }
-    // Some file systems cannot sync a directory and say EINVAL: nothing is to be done there.
+    // Some file systems cannot sync a directory and return EINVAL, which is ignored.
     if fsync(descriptor) != 0, errno != EINVAL { throw error(errno, "sync the directory", path) }
   }
 
@@ -114,8 +114,8 @@ package enum Platform {
     #endif
   }
 
-  /// Syncs fully; plainly only on a volume that does not know the full sync, as some network volumes,
-  /// for which the plain one is the best there is. Any other failure, as of the medium, stays one.
+  /// Syncs fully. A plain sync is used only on a volume that does not support the full sync, as
+  /// some network volumes do not; there it is the strongest sync. Any other failure is returned.
   ///
   /// - Returns: zero or an `errno`.
   static func sync(fully: () -> Int32, plainly: () -> Int32) -> Int32 {
@@ -123,7 +123,8 @@ package enum Platform {
     return number == ENOTSUP || number == EINVAL ? plainly() : number
   }
 
-  /// Makes an open file at least so long, with space on the medium where the system can promise it.
+  /// Makes an open file at least as long as given, with space reserved on the medium if the system
+  /// supports that.
   ///
   /// - Returns: zero or an `errno`; `ENOSPC` or `EDQUOT` when there is no room.
   package static func allocate(_ descriptor: Int32, _ length: Int) -> Int32 {
@@ -140,7 +141,7 @@ package enum Platform {
       repeat {
         number = posix_fallocate(descriptor, info.st_size, off_t(length) - info.st_size)
       } while number == EINTR
-      // File systems that cannot promise space say EINVAL or EOPNOTSUPP.
+      // File systems that cannot reserve space return EINVAL or EOPNOTSUPP.
       if number != EINVAL, number != EOPNOTSUPP { return number }
     #endif
     return ftruncate(descriptor, off_t(length)) == 0 ? 0 : errno
@@ -185,9 +186,9 @@ package enum Platform {
     return failed ? nil : bytes
   }
 
-  /// A number that tells the calling thread from all others that run. It is read anew each time, while the compiler
-  /// takes `pthread_self` for constant where an async function goes on on another thread. 0 where the system has no
-  /// room for it.
+  /// A number that identifies the calling thread among all running threads. It is read each time:
+  /// the compiler assumes that `pthread_self` is constant, even in an async function that continues
+  /// on another thread. 0 when the system has no memory for it.
   package static var thread: UInt {
     guard let key = threadKey else { return 0 }
     if let known = pthread_getspecific(key) { return UInt(bitPattern: known) }

@@ -1,4 +1,4 @@
-/// A kind of broken promise that the kit tells apart, by the name that the field uses.
+/// A kind of broken promise that the kit distinguishes, by its established name.
 ///
 /// Source: the anomaly names of Jepsen's and FoundationDB's reports, and of Adya's thesis for views.
 public struct Anomaly: Hashable, Sendable, RawRepresentable, CustomStringConvertible {

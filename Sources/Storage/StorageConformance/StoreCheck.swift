@@ -44,10 +44,10 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
   /// - Parameter factory: makes the stores.
   /// - Throws: ``ConformanceFailure`` when the store breaks the contract.
   public func run(_ factory: StoreFactory) async throws {
-    ReportFile.tell(factory.name, tier: 1) { Self.leftOut(for: factory) }
+    ReportFile.reportLeftOut(factory.name, tier: 1) { Self.leftOut(for: factory) }
     let run = CheckRun(
       factory: factory.name, tests: factory.tests, tier: 1, group: group, check: name,
-      usual: anomaly)
+      defaultAnomaly: anomaly)
     try await run.perform { try await body(factory) }
   }
 
@@ -55,7 +55,7 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
   func result(_ factory: StoreFactory) async -> CheckResult {
     let run = CheckRun(
       factory: factory.name, tests: factory.tests, tier: 1, group: group, check: name,
-      usual: anomaly)
+      defaultAnomaly: anomaly)
     return await run.result { try await body(factory) }
   }
 

@@ -8,17 +8,17 @@ import Synchronization
   /// Tells when the system has a way to the network again.
   package final class SystemNetworkWatch: NetworkWatch {
     private let monitor = NWPathMonitor()
-    private let hasWay = Mutex(true)
+    private let isReachable = Mutex(true)
 
     package init?(_ returned: @escaping @Sendable () -> Void) {
       monitor.pathUpdateHandler = { [weak self] path in
         guard let self else { return }
-        let hasWay = path.status == .satisfied
-        let hadWay = self.hasWay.withLock { known in
-          defer { known = hasWay }
+        let isReachable = path.status == .satisfied
+        let wasReachable = self.isReachable.withLock { known in
+          defer { known = isReachable }
           return known
         }
-        if hasWay, !hadWay { returned() }
+        if isReachable, !wasReachable { returned() }
       }
       monitor.start(queue: DispatchQueue(label: "conifer.network"))
     }

@@ -11,7 +11,7 @@
     init(_ connection: WebSocketConnection) { self.connection = connection }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-      connection.bytesCame()
+      connection.didReceiveBytes()
       context.fireChannelRead(data)
     }
   }

@@ -113,16 +113,16 @@
     ///
     /// - Parameter words: why, if the client did not close it.
     func finish(_ words: String) {
-      let told: (words: String, attempt: (any Channel)?)? = state.withLock { state in
+      let ending: (words: String, attempt: (any Channel)?)? = state.withLock { state in
         if case .closed = state.phase { return nil }
         state.phase = .closed
         state.waiting.removeAll()
-        let told = state.isEnding ? "The client closed the connection." : words
-        return (told, state.attempt.take())
+        let ending = state.isEnding ? "The client closed the connection." : words
+        return (ending, state.attempt.take())
       }
-      guard let told else { return }
-      told.attempt?.close(promise: nil)
-      receive(.closed(told.words))
+      guard let ending else { return }
+      ending.attempt?.close(promise: nil)
+      receive(.closed(ending.words))
     }
   }
 

@@ -119,7 +119,7 @@
     }
 
     /// Bytes came, perhaps a part of a message only.
-    func bytesCame() {
+    func didReceiveBytes() {
       let wasProbed = state.withLock { state in
         defer { state.isProbed = false }
         return state.isProbed

@@ -30,7 +30,7 @@ import Testing
             }))
         }
       }
-      await server.settle()
+      await server.waitUntilIdle()
       var last: Set<Int> = []
       for service in services {
         _ = try await service.lookup([document("a/1")], token: nil)

@@ -34,7 +34,7 @@ import Testing
       Issue.record("The stream did not open.")
       return
     }
-    await server.settle()
+    await server.waitUntilIdle()
     // The clock stands still, so the token has not expired when its end is first looked at.
     let before = count.withLock { $0 }
     for await look in looks where look >= before + 2 { break }

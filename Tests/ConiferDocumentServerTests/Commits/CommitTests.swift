@@ -147,11 +147,11 @@ import Testing
     let made = try await rig.commit(set("rooms/eros", [("size", 3)]))
     let listener = Listener(rig.link().transport.service)
     try listener.add(2, query("rooms"))
-    await rig.settle()
+    await rig.waitUntilIdle()
     _ = listener.take()
     let result = try await rig.service.commit([set("rooms/eros", [("size", 3)])], token: nil)
     #expect(result.results[0].updateTime == made)
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(listener.take() == [])
   }
 
@@ -222,7 +222,7 @@ import Testing
     listener.add(2, group(segment))
     try await rig.commit(set(path, [("n", 1)]))
     try await rig.commit(set(path, [("n", 2)]))
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(listener.paths(2) == [path])
     #expect(try await rig.server.document(document(path), in: database)?.fields == ["n": 2])
     try await rig.server.close()

@@ -35,7 +35,7 @@ import Testing
     try listener.add(2, query("a"))
     let writer = Writer(rig.link().transport.service)
     writer.greet()
-    await rig.settle()
+    await rig.waitUntilIdle()
     // The two batches come while another commit is being stored, so they are stored together.
     let committed = await backend.hold(try set("a/first", []), by: rig.server)
     let increment = try merge("a/1", [("n", .increment(1))])
@@ -45,7 +45,7 @@ import Testing
     backend.fail(next: 1)
     backend.open()
     let time = try await committed.value
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect((writer.now.closed ?? nil)?.code == .unavailable)
     #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 2)
     // Who listens is told what the store has.
@@ -54,11 +54,11 @@ import Testing
 
     let again = Writer(rig.link().transport.service)
     again.greet(writer.now.token)
-    await rig.settle()
+    await rig.waitUntilIdle()
     again.send(increment)
     again.send(increment)
     again.send(increment)
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(again.now.answers.map { $0.results[0].transforms } == [[1], [2], [3]])
     let times = [time] + again.now.answers.map(\.commitTime)
     #expect(zip(times, times.dropFirst()).allSatisfy { $0 < $1 })
@@ -105,7 +105,7 @@ import Testing
     let loud = DatabaseFront(rig.server, database, token: "loud")
     let refused = Gathered<Int>()
     try await withThrowingTaskGroup(of: Void.self) { group in
-      for number in 0..<RequestInbox.mostCalls + 5 {
+      for number in 0..<RequestInbox.maxCommitsPerConnection + 5 {
         let write = try set("b/\(number)", [])
         group.addTask {
           do throws(StatusError) { _ = try await loud.commit([write]) } catch {
@@ -115,7 +115,8 @@ import Testing
         }
       }
       try await eventually("Not as much waits as may.") {
-        refused.all.count == 5 && rig.server.host(database).waiting == RequestInbox.mostCalls
+        refused.all.count == 5
+          && rig.server.host(database).waiting == RequestInbox.maxCommitsPerConnection
       }
       for token in ["quiet", nil] {
         let write = try set("c/\(token ?? "nobody")", [])
@@ -125,7 +126,7 @@ import Testing
         }
       }
       try await eventually("The others' writes do not wait.") {
-        rig.server.host(database).waiting == RequestInbox.mostCalls + 2
+        rig.server.host(database).waiting == RequestInbox.maxCommitsPerConnection + 2
       }
       backend.open()
       try await group.waitForAll()
@@ -140,7 +141,7 @@ import Testing
     let rig = try Rig(backend)
     let writers = [Writer(rig.link().transport.service), Writer(rig.link().transport.service)]
     for writer in writers { writer.greet() }
-    await rig.settle()
+    await rig.waitUntilIdle()
     let committed = await backend.hold(try set("a/first", []), by: rig.server)
     // They wait for that commit, and share the next one.
     let increment = try merge("a/1", [("n", .increment(1))])
@@ -153,7 +154,7 @@ import Testing
     let commits = backend.count
     backend.open()
     _ = try await committed.value
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(backend.count == commits + 1)
     #expect(writers.map(\.now.answers.count) == [1, 2])
     #expect((writers[0].now.closed ?? nil)?.code == .notFound && writers[1].now.closed == nil)
@@ -161,9 +162,9 @@ import Testing
     // What was not made is made once it comes again.
     let again = Writer(rig.link().transport.service)
     again.greet(writers[0].now.token)
-    await rig.settle()
+    await rig.waitUntilIdle()
     for _ in 0..<3 { again.send(increment) }
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(again.now.answers.count == 3)
     #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 6)
     try await rig.server.close()

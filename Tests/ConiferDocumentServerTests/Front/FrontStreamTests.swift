@@ -72,7 +72,7 @@ import Testing
     }
     #expect((end ?? nil)?.code == .resourceExhausted)
     first.taken()
-    await server.settle()
+    await server.waitUntilIdle()
     #expect(server.readBytes < 50_000)
     // No stream has room for the target: the others of its stream go on.
     first.add(WatchTarget(4, halls))
@@ -86,7 +86,7 @@ import Testing
     #expect(refused == [.resourceExhausted])
     second.end(nil)
     first.end(nil)
-    await server.settle()
+    await server.waitUntilIdle()
     #expect(server.readBytes == 0)
     // Clients of the process are counted too.
     let listener = Listener(server.transport(to: database).service)
@@ -110,7 +110,7 @@ import Testing
     writes.end(nil)
     #expect(server.hostCount == 1)
     backend.open()
-    await server.settle()
+    await server.waitUntilIdle()
     #expect(server.hostCount == 0)
     #expect(try await server.document(document("rooms/b"), in: database) != nil)
     try await server.close()

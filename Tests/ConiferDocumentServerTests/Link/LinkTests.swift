@@ -13,11 +13,11 @@ import Testing
     link.refuseOpens(next: 1)
     let first = Listener(link.transport.service)
     let second = Listener(link.transport.service)
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect((first.now.closed ?? nil)?.code == .unavailable)
     #expect(second.now.isOpen)
     link.isReachable = false
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect((second.now.closed ?? nil)?.code == .unavailable)
     let plain = DocumentLink(to: database, of: rig.server)
     plain.isReachable = false
@@ -36,12 +36,12 @@ import Testing
     let link = rig.link()
     let writer = Writer(link.transport.service)
     writer.greet()
-    await rig.settle()
+    await rig.waitUntilIdle()
     link.hold()
     try writer.send(set("a/1", []))
     link.cut(arrives: arrives)
     link.release()
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(writer.now.answers.isEmpty)
     #expect((writer.now.closed ?? nil)?.code == .unavailable)
     #expect((try await rig.server.document(document("a/1"), in: database) != nil) == arrives)
@@ -53,14 +53,14 @@ import Testing
     let link = rig.link()
     let writer = Writer(link.transport.service)
     writer.greet()
-    await rig.settle()
+    await rig.waitUntilIdle()
     link.hold(.toClient)
     try writer.send(set("a/1", []))
     try writer.send(update("a/none", [("n", 1)]))
-    await rig.settle()
+    await rig.waitUntilIdle()
     link.cut()
     link.release()
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(writer.now.answers.isEmpty)
     #expect((writer.now.closed ?? nil)?.code == .unavailable)
   }
@@ -72,7 +72,7 @@ import Testing
     let listener = Listener(link.transport.service)
     try listener.add(2, query("rooms"))
     link.cut(after: 2, .toClient)
-    await rig.settle()
+    await rig.waitUntilIdle()
     // It opened and was told that the target is added.
     #expect(listener.now.said == [.targets(.added, [2])])
     #expect((listener.now.closed ?? nil)?.code == .unavailable)
@@ -91,7 +91,7 @@ import Testing
       }
       let writers = links.map { Writer($0.transport.service) }
       for writer in writers { writer.greet() }
-      await rig.settle()
+      await rig.waitUntilIdle()
       for (number, writer) in writers.enumerated() {
         for n in 0..<5 {
           gathered.add(number)
@@ -99,7 +99,7 @@ import Testing
             set("a/\(number)-\(n)", [("n", .value(.integer(Int64(n))))]))
         }
       }
-      await rig.settle()
+      await rig.waitUntilIdle()
       #expect(rig.pump.now > .zero)
       let made = try await rig.server.documents(query("a")).sorted { $0.updateTime < $1.updateTime }
         .map(\.path.id)
@@ -124,12 +124,12 @@ import Testing
       for round in 0..<20 {
         let writer = Writer(link.transport.service)
         writer.greet()
-        await rig.settle()
+        await rig.waitUntilIdle()
         if writer.now.greeted != nil { try writer.send(merge("a/1", [("n", .increment(1))])) }
-        await rig.settle()
+        await rig.waitUntilIdle()
         ends.append("\(round) \(writer.now.answers.count) \(writer.now.closed != nil)")
         writer.close()
-        await rig.settle()
+        await rig.waitUntilIdle()
       }
       let found = try await rig.server.document(document("a/1"), in: database)
       return ends + ["\(rig.pump.now)", "\(String(describing: found?.fields))"]

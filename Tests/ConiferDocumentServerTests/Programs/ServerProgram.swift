@@ -59,7 +59,7 @@ struct ServerProgram {
     for _ in 0..<steps {
       try await step()
       for _ in 0..<random.below(6) {
-        await rig.server.settle()
+        await rig.server.waitUntilIdle()
         guard rig.pump.step() else { break }
         note()
       }
@@ -119,7 +119,7 @@ struct ServerProgram {
       if random.chance(50) { link.cut() }
       link.release()
     }
-    await old.settle()
+    await old.waitUntilIdle()
     writerLink = new.link(seed: seed)
     return new
   }
@@ -236,7 +236,7 @@ struct ServerProgram {
     }
     for _ in 0..<4 {
       reopen()
-      await rig.settle()
+      await rig.waitUntilIdle()
       note()
     }
   }

@@ -64,7 +64,7 @@ final class Rig {
   var service: any DocumentService { server.transport(to: database).service }
 
   /// Delivers until nothing is on its way.
-  func settle() async { await pump.run(server) }
+  func waitUntilIdle() async { await pump.run(server) }
 
   @discardableResult
   func commit(_ writes: Mutation...) async throws -> Timestamp {

@@ -23,11 +23,11 @@ import Testing
       }
       listeners.append(listener)
     }
-    await rig.settle()
+    await rig.waitUntilIdle()
     asked.withLock { $0 = [] }
     link.resetCounts()
     try await rig.commit(set("rooms/r7-7", [("n", 1)]))
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(asked.withLock { $0 } == [document("rooms/r7-7")])
     #expect(link.counts.moments == 1)
     #expect(link.counts.documents == 1)

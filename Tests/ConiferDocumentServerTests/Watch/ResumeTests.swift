@@ -11,9 +11,9 @@ import Testing
     for n in 1...6 { try await rig.commit(set("rooms/r\(n)", [("n", .value(.integer(Int64(n))))])) }
     let listener = Listener(rig.link().transport.service)
     listener.add(2, query)
-    await rig.settle()
+    await rig.waitUntilIdle()
     listener.close()
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(listener.now.closed != nil)
     try await rig.commit(set("rooms/r1", [("n", 50)]))
     try await rig.commit(set("rooms/r2", [("n", 2.5)]))
@@ -48,7 +48,7 @@ import Testing
         again.add(
           2, query, token: usesToken ? earlier.token : [],
           version: usesToken ? .zero : earlier.version, expectedCount: before.count)
-        await rig.settle()
+        await rig.waitUntilIdle()
         let state = again.now
         let wanted = try await rig.server.documents(query).map(\.path)
         #expect(state.documents(2, query).map(\.path) == query.evaluateOrder(wanted), "\(place)")
@@ -75,7 +75,7 @@ import Testing
       rig = try await rig.restarted(store)
       let again = Listener(rig.link().transport.service, after: earlier)
       again.add(2, query, token: earlier.token, expectedCount: earlier.targets[2]?.paths.count)
-      await rig.settle()
+      await rig.waitUntilIdle()
       let wanted = try await rig.server.documents(query).map(\.path)
       #expect(again.now.documents(2, query).map(\.path) == query.evaluateOrder(wanted))
       #expect(again.now.resets == 0)
@@ -94,7 +94,7 @@ import Testing
     for token in tokens {
       let again = Listener(rig.link().transport.service, after: earlier)
       again.add(2, rooms, token: token, expectedCount: 6)
-      await rig.settle()
+      await rig.waitUntilIdle()
       #expect(again.now.resets == 1)
       #expect(
         again.paths(2) == ["rooms/new", "rooms/r1", "rooms/r2", "rooms/r4", "rooms/r5", "rooms/r6"])
@@ -110,7 +110,7 @@ import Testing
     earlier.targets[2]?.paths.formUnion(extra)
     let again = Listener(rig.link().transport.service, after: earlier)
     again.add(2, rooms, token: earlier.token, expectedCount: 26)
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(again.now.targets[2]?.filter?.count == 6)
     #expect(again.now.targets[2]?.filter?.isMismatch == true)
     let kept = again.now.targets[2]?.paths ?? []
@@ -130,12 +130,12 @@ import Testing
     let rooms = try query("rooms")
     let listener = Listener(rig.link().transport.service)
     listener.add(2, rooms)
-    await rig.settle()
+    await rig.waitUntilIdle()
     var earlier = listener.now
     earlier.targets[2]?.paths = [document("rooms/never")]
     let again = Listener(rig.link().transport.service, after: earlier)
     again.add(2, rooms, token: earlier.token, expectedCount: 1)
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(again.paths(2) == [])
   }
 }

@@ -14,17 +14,17 @@ import Testing
     for n in 0..<4 { try await rig.commit(set("rooms/\(n)", [("n", .value(.integer(Int64(n))))])) }
     let listener = Listener(rig.link().transport.service)
     for (id, query) in zip([2 as TargetID, 4], queries) { listener.add(id, query) }
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(listener.paths(2).count == 4)
     listener.close()
-    await rig.settle()
+    await rig.waitUntilIdle()
     try await rig.commit(set("rooms/1", [("n", 7)]), set("rooms/new", [("n", 2)]))
     let earlier = listener.now
     let again = Listener(rig.link().transport.service, after: earlier)
     for (id, query) in zip([2 as TargetID, 4], queries) {
       again.add(id, query, token: earlier.token)
     }
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(again.now.resets == 0)
     for (id, query) in zip([2 as TargetID, 4], queries) {
       let wanted = try await rig.server.documents(query).map(\.path)
@@ -39,30 +39,30 @@ import Testing
     let rig = try Rig()
     let link = rig.link()
     let listener = Listener(link.transport.service)
-    await rig.settle()
+    await rig.waitUntilIdle()
     link.hold(.toClient)
     listener.add(2, try query("rooms"))
-    await rig.settle()
+    await rig.waitUntilIdle()
     for _ in 0..<1001 {
       listener.add(4, try query("halls"))
       listener.remove(4)
     }
-    await rig.settle()
+    await rig.waitUntilIdle()
     link.release()
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect((listener.now.closed ?? nil)?.code == .resourceExhausted)
     // As many as a stream may have come and go at once.
     let other = Listener(link.transport.service)
     for id in 1...1000 { other.add(TargetID(id), try query("rooms")) }
-    await rig.settle()
+    await rig.waitUntilIdle()
     link.hold(.toClient)
     try await rig.commit(set("rooms/1", []))
-    await rig.settle()
+    await rig.waitUntilIdle()
     for id in 1...1000 { other.remove(TargetID(id)) }
     for id in 1...1000 { other.add(TargetID(id), try query("rooms")) }
-    await rig.settle()
+    await rig.waitUntilIdle()
     link.release()
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(other.now.closed == nil)
     #expect(other.paths(1000) == ["rooms/1"])
   }

@@ -20,10 +20,10 @@ import Testing
     // Somebody does what waits until nothing does.
     #expect(begins.first == .begins && begins.dropFirst().allSatisfy { $0 == .waits })
     let requests = inbox.take()
-    try #require(requests.count == RequestInbox.mostOfStream + 4)
-    guard case .flooded(loud) = requests[RequestInbox.mostOfStream + 1],
-      case .writes(quiet, .send) = requests[RequestInbox.mostOfStream + 2],
-      case .writes(loud, .close) = requests[RequestInbox.mostOfStream + 3]
+    try #require(requests.count == RequestInbox.maxRequestsPerStream + 4)
+    guard case .flooded(loud) = requests[RequestInbox.maxRequestsPerStream + 1],
+      case .writes(quiet, .send) = requests[RequestInbox.maxRequestsPerStream + 2],
+      case .writes(loud, .close) = requests[RequestInbox.maxRequestsPerStream + 3]
     else {
       Issue.record("What waits is \(requests.suffix(3)).")
       return
@@ -71,8 +71,9 @@ import Testing
   @Test("The calls of one connection leave room for those of others")
   func connections() throws {
     var inbox = RequestInbox()
-    let many = try (0...RequestInbox.mostCalls).map { _ in inbox.add(try entry([], 1)) }
-    #expect(many.firstIndex(of: .refused) == RequestInbox.mostCalls)
+    let many = try (0...RequestInbox.maxCommitsPerConnection).map { _ in inbox.add(try entry([], 1))
+    }
+    #expect(many.firstIndex(of: .refused) == RequestInbox.maxCommitsPerConnection)
     #expect(inbox.add(try entry([], 2)) == .waits)
   }
 
@@ -80,9 +81,13 @@ import Testing
   func taken() throws {
     var inbox = RequestInbox()
     let (loud, connection) = (StreamID(rawValue: 1), UInt64(2))
-    for _ in 0..<RequestInbox.mostOfStream { _ = inbox.add(Entry(.watch(loud, .remove(2)))) }
-    for _ in 0..<RequestInbox.mostCalls { _ = inbox.add(try entry([], connection)) }
-    #expect(inbox.take().count == RequestInbox.mostOfStream + RequestInbox.mostCalls)
+    for _ in 0..<RequestInbox.maxRequestsPerStream {
+      _ = inbox.add(Entry(.watch(loud, .remove(2))))
+    }
+    for _ in 0..<RequestInbox.maxCommitsPerConnection { _ = inbox.add(try entry([], connection)) }
+    #expect(
+      inbox.take().count == RequestInbox.maxRequestsPerStream + RequestInbox.maxCommitsPerConnection
+    )
     #expect(inbox.add(try entry([], connection)) == .refused)
     for _ in 0..<2 { #expect(inbox.add(Entry(.watch(loud, .remove(2)))) == .waits) }
     // All of that is done, but for the end of the stream.
@@ -114,12 +119,12 @@ import Testing
     var many = RequestInbox()
     var count = 0
     for connection in 0..<200 {
-      for _ in 0..<RequestInbox.mostCalls
+      for _ in 0..<RequestInbox.maxCommitsPerConnection
       where many.add(try entry([], UInt64(connection))) != .refused {
         count += 1
       }
     }
-    #expect(count == RequestInbox.mostOfAll + 100)
+    #expect(count == RequestInbox.maxRequests + 100)
   }
 
   @Test("Each link is a connection of its own")
@@ -137,14 +142,14 @@ import Testing
     let committed = await backend.hold(try set("a/first", []), by: rig.server)
     let answers = Gathered<Result<CommitResult, StatusError>>()
     let (caller, connection) = (try caller(), host.newConnection())
-    for _ in 0...RequestInbox.mostCalls {
+    for _ in 0...RequestInbox.maxCommitsPerConnection {
       host.post(.commit([], .caller(caller, connection) { answers.add($0.map(\.result)) }))
     }
     #expect(answers.all == [.failure(RequestInbox.busy)])
     backend.open()
     _ = try await committed.value
-    await rig.settle()
-    #expect(answers.all.count == RequestInbox.mostCalls + 1)
+    await rig.waitUntilIdle()
+    #expect(answers.all.count == RequestInbox.maxCommitsPerConnection + 1)
     try await rig.server.close()
   }
 
@@ -156,15 +161,15 @@ import Testing
     let watch = Listener(loud.transport.service)
     let writer = Writer(quiet.transport.service)
     writer.greet()
-    await rig.settle()
+    await rig.waitUntilIdle()
     // All comes while a commit is being stored.
     let committed = await backend.hold(try set("a/first", []), by: rig.server)
-    for _ in 0..<RequestInbox.mostOfStream + 1 { watch.remove(2) }
+    for _ in 0..<RequestInbox.maxRequestsPerStream + 1 { watch.remove(2) }
     writer.send(try set("a/1", []))
     while rig.pump.step() {}
     backend.open()
     _ = try await committed.value
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect((watch.now.closed ?? nil)?.message == RequestInbox.flooded.message)
     #expect(writer.now.answers.count == 1 && writer.now.closed == nil)
     try await rig.server.close()

@@ -10,7 +10,7 @@ import Testing
   private func greeted(_ rig: Rig, _ count: Int, on link: DocumentLink) async -> [Writer] {
     let writers = (0..<count).map { _ in Writer(link.transport.service) }
     for writer in writers { writer.greet() }
-    await rig.settle()
+    await rig.waitUntilIdle()
     return writers
   }
 
@@ -18,9 +18,9 @@ import Testing
   private func fill(_ rig: Rig, _ count: Int) async throws {
     let writers = await greeted(rig, count, on: rig.link())
     for writer in writers { try writer.send(set("a/others", [])) }
-    await rig.settle()
+    await rig.waitUntilIdle()
     for writer in writers { writer.close() }
-    await rig.settle()
+    await rig.waitUntilIdle()
   }
 
   @Test("An open stream's batches are remembered however many others there were before")
@@ -34,12 +34,12 @@ import Testing
     let other = await greeted(rig, 1, on: rig.link())[0]
     link.loseAnswers(next: 1)
     writer.send(increment)
-    await rig.settle()
+    await rig.waitUntilIdle()
     let again = Writer(rig.link().transport.service)
     again.greet(writer.now.token)
-    await rig.settle()
+    await rig.waitUntilIdle()
     again.send(increment)
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(again.now.answers.map { $0.results[0].transforms } == [[1]])
     #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 1)
     try await rig.commit(set("a/2", []))
@@ -53,7 +53,7 @@ import Testing
     let rig = try Rig(backend)
     let writers = await greeted(rig, 1010, on: rig.link())
     for writer in writers { try writer.send(set("a/others", [])) }
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(try await backend.streams() == 1010)
     try await rig.server.close()
     let again = try Rig(backend)
@@ -69,14 +69,14 @@ import Testing
       let writers = await greeted(rig, 1, on: rig.link())
       for _ in 0..<2 {
         try writers[0].send(merge("a/1", [("n", .increment(1))]))
-        await rig.settle()
+        await rig.waitUntilIdle()
       }
       writers[0].close()
       let again = Writer(rig.link().transport.service)
       again.greet(writers[0].now.token)
-      await rig.settle()
+      await rig.waitUntilIdle()
       again.close()
-      await rig.settle()
+      await rig.waitUntilIdle()
     }
     try await rig.commit(set("a/2", []))
     #expect(try await backend.streams() == 0)
@@ -89,15 +89,15 @@ import Testing
     let writer = await greeted(rig, 1, on: rig.link())[0]
     let token = writer.now.token
     for _ in 0..<1001 { try writer.send(merge("a/1", [("n", .increment(1))]), token: token) }
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect((writer.now.closed ?? nil)?.code == .resourceExhausted)
     #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 1000)
     // One that goes on may send again.
     let again = Writer(rig.link().transport.service)
     again.greet(writer.now.token)
-    await rig.settle()
+    await rig.waitUntilIdle()
     try again.send(merge("a/1", [("n", .increment(1))]), token: writer.now.token)
-    await rig.settle()
+    await rig.waitUntilIdle()
     #expect(again.now.answers.map { $0.results[0].transforms } == [[1001]])
   }
 }

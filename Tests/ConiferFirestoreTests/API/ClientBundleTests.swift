@@ -20,7 +20,7 @@ struct ClientBundleTests {
     let loaded = Told<LoadBundleTaskProgress>()
     world.firestore.loadBundle(data, completion: loaded.add)
       .addObserver { states.add($0, nil) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(loaded.values.map(\.state) == [.success] && loaded.codes.isEmpty)
     #expect(loaded.values.first?.documentsLoaded == 4 && loaded.values.first?.totalDocuments == 4)
     #expect(states.values.last?.state == .success)
@@ -41,7 +41,7 @@ struct ClientBundleTests {
     let (states, ended) = (Told<LoadBundleTaskProgress>(), Told<LoadBundleTaskProgress>())
     world.firestore.loadBundle(Data(text.utf8), completion: ended.add)
       .addObserver { states.add($0, nil) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(ended.codes == [.invalidArgument] && ended.values.isEmpty)
     #expect(states.values.map(\.state) == [.error])
     try await world.end()

@@ -51,8 +51,8 @@ final class ClientWorld {
   }
 
   /// Lets all happen that is under way.
-  func settle() async {
-    repeat { await engine.newest.withLock { $0 }?.settle() } while server.deliver()
+  func waitUntilIdle() async {
+    repeat { await engine.newest.withLock { $0 }?.waitUntilIdle() } while server.deliver()
   }
 
   /// Ends the database, and makes another one on the same storage.

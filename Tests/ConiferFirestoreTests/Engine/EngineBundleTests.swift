@@ -51,7 +51,7 @@ import Testing
       case .failure(let error): told.add("\(error.code)")
       }
     }
-    await world.settle()
+    await world.waitUntilIdle()
   }
 
   @Test(arguments: EngineStore.allCases)
@@ -71,7 +71,7 @@ import Testing
     for name in ["best", "none"] {
       world.engine.namedQuery(name) { result in named.add(try? result.get()) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     let query = try #require(named.all.first ?? nil)
     let n = try ConiferDocument.FieldPath(dotted: "n")
     #expect(
@@ -166,7 +166,7 @@ import Testing
       }
       evict(5)
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["loaded"])
     await world.listen(1, try world.query("rooms"))
     #expect(world.told.take().first?.split(separator: " ").count == 352)
@@ -190,7 +190,7 @@ import Testing
         }
       }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["new 0", "new 250", "old 250"])
     await load(world, new)
     #expect(world.told.take() == ["250/250 done"])
@@ -209,7 +209,7 @@ import Testing
     await heard.listen(1, try heard.query("yards"))
     // In 2026.
     try heard.server.tell(2, [], at: 1_780_000_000_000_000)
-    await heard.settle()
+    await heard.waitUntilIdle()
     _ = heard.told.take()
     await load(heard, Self.bundle("halls", "2027-01-01T00:00:03Z", Self.document("halls/a", 1)))
     #expect(heard.told.take() == ["invalidArgument"])
@@ -239,13 +239,13 @@ import Testing
       }
       _ = engine.write([write], nil)
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1 cached pending", "loaded"])
     await world.listen(2, try world.query("rooms"))
     #expect(world.told.take().first?.split(separator: " ").count == 252)
     let named = Gathered<DocumentQuery?>()
     world.engine.namedQuery("best") { result in named.add(try? result.get()) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(named.all.count == 1 && named.all[0] != nil)
     await world.end()
   }

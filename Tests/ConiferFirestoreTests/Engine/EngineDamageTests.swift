@@ -52,13 +52,13 @@ import Testing
     let world = try world()
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     try damage(Spaces.runs, Spaces.deltas)
     try world.server.tell("rooms/a", 3, to: [2], version: 2000)
     world.server.say(.targets(.noChange, [2], resumeToken: Array("t2000".utf8)))
     world.server.say(.targets(.noChange, []), at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().last == "1: a3 b2 cached")
     world.engine.unlisten(1)
     await world.listen(2, try world.query("rooms"))
@@ -73,7 +73,7 @@ import Testing
     try world.server.tell("rooms/a", 3, to: [2], version: 2000)
     world.server.say(.targets(.current, [2], resumeToken: Array("t3000".utf8)))
     world.server.say(.targets(.noChange, []), at: 3000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().last == "2: a3 b2")
     await world.end()
   }
@@ -85,10 +85,10 @@ import Testing
     let world = try world()
     try world.set("rooms/a", 1)
     world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
-    await world.settle()
+    await world.waitUntilIdle()
     try damage(Spaces.queue)
     if isAccepted { try world.server.accept(at: 1000) } else { world.server.refuse(.notFound) }
-    await world.settle()
+    await world.waitUntilIdle()
     let end = isAccepted ? "done" : "dataLoss"
     #expect(world.told.take().sorted() == ["rooms/a: \(end)", "waited true"])
     await world.end()
@@ -99,11 +99,11 @@ import Testing
     world.engine.setNetwork(false) { _ in }
     let receipt = try world.set("rooms/a", 1)
     world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
-    await world.settle()
+    await world.waitUntilIdle()
     try damage(Spaces.queue)
     #expect(
       try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false).isEmpty)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().sorted() == ["rooms/a: dataLoss", "waited true"])
     guard case .failed(let error) = try await receipt.outcome else {
       Issue.record("The write was not lost.")
@@ -111,7 +111,7 @@ import Testing
     }
     #expect(error.code == .storageDamaged)
     world.engine.setNetwork(true) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.allSent.isEmpty)
     await world.end()
   }
@@ -121,7 +121,7 @@ import Testing
     try damage(Spaces.queue)
     #expect(
       try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false).isEmpty)
-    await world.settle()
+    await world.waitUntilIdle()
   }
 
   /// Makes a write, and has the words gathered with which it fails.
@@ -136,12 +136,12 @@ import Testing
   {
     let world = try world()
     let receipt = try delete("rooms/a", world)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == 1)
     try await meetDamage(world)
     #expect(world.told.take() == [])
     world.engine.setNetwork(false) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     let words = world.told.take()
     #expect(words.count == 1 && words.first?.contains("Nobody knows whether the server") == true)
     guard !words.isEmpty, case .failed(let error) = try await receipt.outcome else {
@@ -157,9 +157,9 @@ import Testing
     let world = try world()
     if !isSent { world.engine.setNetwork(false) { _ in } }
     let receipt = try delete("rooms/a", world)
-    await world.settle()
+    await world.waitUntilIdle()
     if isSent { world.engine.setNetwork(false) { _ in } }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.allSent.count == (isSent ? 1 : 0))
     try await meetDamage(world)
     let words = world.told.take()
@@ -173,7 +173,7 @@ import Testing
     let world = try world()
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     try damage(Spaces.runs, Spaces.deltas)
     let backend = try #require(opened.backend.withLock { $0 } as? any DocumentBackend)
@@ -181,7 +181,7 @@ import Testing
     _ = try? backend.readDocuments { (view) throws(StoreError) in
       try view.document(tree, try path("rooms/a"))
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().last?.hasSuffix("cached") == true)
     await world.end()
   }
@@ -209,7 +209,7 @@ import Testing
     let query = try world.query("rooms")
     await world.listen(1, query)
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     let backend = try #require(opened.backend.withLock { $0 })
     let tree = try await backend.tree(named: "\(EngineWorld.database)", order: .documents)
     let tracked = TrackedQuery(Lane(tree: tree), query.target)
@@ -225,7 +225,7 @@ import Testing
     try damage(Spaces.queries)
     #expect(try await backend.commit([.saveQuery(tracked)]).queries != [first])
     try world.set("rooms/b", 2)
-    await world.settle()
+    await world.waitUntilIdle()
     try await world.engine.collectGarbage(downTo: 0)
     #expect(try stored() != nil)
     await world.end()
@@ -235,7 +235,7 @@ import Testing
     async throws
   {
     let world = try world()
-    await world.settle()
+    await world.waitUntilIdle()
     let backend = try #require(opened.backend.withLock { $0 })
     let tree = try await backend.tree(named: "\(EngineWorld.database)", order: .documents)
     let foreign = WritePayload(
@@ -250,7 +250,7 @@ import Testing
     wait("first")
     try world.set("rooms/a", 1)
     wait("second")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["first waited true"])
     #expect(world.server.sent.count == 1)
     let all = try await world.engine.pendingWrites(after: nil, limit: 100, rejectedOnly: false)
@@ -258,7 +258,7 @@ import Testing
     let page = try await world.engine.pendingWrites(after: nil, limit: 5, rejectedOnly: false)
     #expect(page.map(\.id) == all.prefix(5).map(\.id))
     try world.server.accept(at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/a: done", "second waited true"])
     for write in all.prefix(12) { try await world.engine.discard(write.id) }
     #expect(

@@ -32,7 +32,7 @@ import Testing
   private func world(_ store: EngineStore) async throws -> EngineWorld {
     let world = try EngineWorld(store) { [disk] in $0.storage = $0.storage?.failing(disk) }
     world.engine.setNetwork(false) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     return world
   }
 
@@ -41,19 +41,19 @@ import Testing
     disk.heal()
     for _ in 0..<5 {
       world.clock.advance(by: 2_000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
   }
 
   /// Has the server accept all that is sent to it.
   private func acceptAll(_ world: EngineWorld) async throws {
     world.engine.setNetwork(true) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     var time: Int64 = 0
     while !world.server.sent.isEmpty {
       time += 1000
       try world.server.accept(at: time)
-      await world.settle()
+      await world.waitUntilIdle()
     }
   }
 
@@ -75,12 +75,12 @@ import Testing
     world.engine.run { [engine = world.engine] _ in
       for write in writes { gathered.add(engine.write([write], nil)) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     let receipts = gathered.all
     try #require(receipts.count == 2)
     // One that comes while nobody knows has no place in the queue.
     let later = doubt.isBlind ? try world.set("rooms/b", 1) : nil
-    await world.settle()
+    await world.waitUntilIdle()
     await heal(world)
     try await acceptAll(world)
     var outcomes: [WriteReceipt.Outcome] = []
@@ -108,11 +108,11 @@ import Testing
     let world = try await world(.memory)
     disk.fail(Doubt(isMade: false, isBlind: true).chances)
     let first = try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     // The disk works again, and nobody has tried it.
     disk.heal()
     let second = try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     await heal(world)
     try await acceptAll(world)
     #expect(world.server.allSent.count == 1)
@@ -127,7 +127,7 @@ import Testing
     let world = try await world(.memory)
     disk.fail(Doubt(isMade: isMade, isBlind: true).chances)
     let receipt = try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     await world.end()
     for body in [
       { _ = try await $0.id }, { _ = try await $0.durable }, { _ = try await $0.outcome },
@@ -141,7 +141,7 @@ import Testing
   func `ends a discarded write, or has it sent`(store: EngineStore, doubt: Doubt) async throws {
     let world = try await world(store)
     let receipt = try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     let id = try #require(try await receipt.id)
     disk.fail(doubt.chances)
     do throws(FirestoreError) {
@@ -165,9 +165,9 @@ import Testing
     let world = try await world(store)
     let receipt = try world.set("rooms/a", 1)
     world.engine.setNetwork(true) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     world.server.refuse(.permissionDenied)
-    await world.settle()
+    await world.waitUntilIdle()
     let id = try #require(try await receipt.id)
     await world.listen(1, try world.query("rooms"))
     _ = world.told.take()

@@ -21,7 +21,7 @@ import Testing
       if case .failure(let error) = $0 { told.add("\(error.code)") }
     }
     world.engine.waitForPendingWrites { [told = world.told] in told.add("\($0 != nil)") }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       world.told.take() == [
         "1: unavailable", "rooms/a: unavailable", "unavailable", "true",
@@ -36,11 +36,11 @@ import Testing
   @Test(arguments: EngineStore.durable)
   func `is owned by one engine at a time`(store: EngineStore) async throws {
     let world = try EngineWorld(store)
-    await world.settle()
+    await world.waitUntilIdle()
     let other = FirestoreEngine(world.configuration)
     let told = Gathered<String>()
     other.listen(1, try world.query("rooms"), ListenOptions()) { told.add(EngineWorld.text($0)) }
-    await other.settle()
+    await other.waitUntilIdle()
     #expect(told.take() == ["unavailable"])
     await world.end()
   }

@@ -25,7 +25,7 @@ import Testing
   private func become(_ user: String, _ world: EngineWorld) async throws {
     try #require(world.signIn).set(.user(user))
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
   }
 
   /// Has a later version store what waiting writes do to a document.
@@ -52,7 +52,7 @@ import Testing
     for (path, n) in [("rooms/b", 1), ("rooms/b", 2), ("halls/x", 3)] as [(String, Int64)] {
       try world.set(path, n)
     }
-    await world.settle()
+    await world.waitUntilIdle()
     try change("rooms/b")
     try await become("ann", world)
     return world
@@ -89,10 +89,10 @@ import Testing
     let world = try await changed()
     try await become("bob", world)
     world.engine.setNetwork(true) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     for time in 1...3 {
       try world.server.accept(at: Int64(time) * 1000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     #expect(world.told.take() == ["rooms/b: done", "rooms/b: done", "halls/x: done"])
     #expect(world.server.allSent.count == 3 && world.server.hasWrites)

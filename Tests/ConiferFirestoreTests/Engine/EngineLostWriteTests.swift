@@ -40,13 +40,13 @@ import Testing
     _ = try store.apply(batch, .relaxed)
     #expect(
       try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false).isEmpty)
-    await world.settle()
+    await world.waitUntilIdle()
   }
 
   private func retry(_ world: EngineWorld) async {
     for _ in 0..<3 {
       world.clock.advance(by: 2_000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
   }
 
@@ -54,7 +54,7 @@ import Testing
     let world = try world()
     world.engine.setNetwork(false) { _ in }
     try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     faults.fail(.readEntry)
     try await loseWrites(world)
     #expect(world.told.take() == [])
@@ -69,19 +69,19 @@ import Testing
   {
     let world = try world()
     try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == 1)
     try await loseWrites(world)
     faults.refuse(try DocumentPath("rooms/a"), .full)
     try world.server.accept(at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/a: done"])
     // The disk is full for that alone: the network is used on.
     try world.set("rooms/b", 2)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == 1)
     try world.server.accept(at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/b: done"])
     await world.end()
   }
@@ -89,10 +89,10 @@ import Testing
   @Test func `keeps the answer to one that is not lost until the disk has room`() async throws {
     let world = try world()
     try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     faults.refuse(try DocumentPath("rooms/a"), .full)
     try world.server.accept(at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == [])
     faults.refuse(try DocumentPath("rooms/none"), .full)
     await retry(world)

@@ -21,21 +21,21 @@ import Testing
     let world = try EngineWorld()
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     world.engine.setNetwork(false) { [told = world.told] _ in told.add("off") }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1 cached", "off"])
     try world.set("rooms/b", 2)
     world.engine.waitForPendingWrites { [told = world.told] _ in told.add("waited") }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1 b2 cached pending"])
     #expect(!world.server.hasWatch && !world.server.hasWrites)
     world.engine.setNetwork(true) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == 1 && world.server.hasWatch)
     try world.server.accept(at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/b: done", "waited"])
     await world.end()
   }
@@ -44,13 +44,13 @@ import Testing
     let world = try EngineWorld()
     await world.listen(1, try world.query("rooms"))
     try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     try world.server.accept(at: 1000)
     world.engine.unlisten(1)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.hasWatch && world.server.hasWrites)
     world.clock.advance(by: 60_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(!world.server.hasWatch && !world.server.hasWrites)
     await world.end()
   }
@@ -59,10 +59,10 @@ import Testing
     let world = try EngineWorld()
     world.engine.listen(1, try world.query("rooms"), ListenOptions()) { _ in }
     world.engine.unlisten(1)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.hasWatch)
     world.clock.advance(by: 60_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(!world.server.hasWatch)
     await world.end()
   }
@@ -75,21 +75,21 @@ import Testing
     await world.listen(1, try world.query("rooms"))
     let future: Int64 = 4_000_000_000_000_000
     try world.server.tell(2, [("rooms/a", 1)], at: future)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1"])
     try world.server.tell("rooms/a", 2, to: [2], version: 2_000_000)
     world.server.say(.targets(.noChange, []), at: 2_000_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a2 cached"])
     #expect(world.server.targets[2]?.resumeToken == [])
     world.server.say(.targets(.removed, [2]))
     try world.server.tell(2, [("rooms/a", 2)], at: 2_000_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a2"])
     await world.restart()
     await world.listen(2, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 3)], at: 3_000_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["2: a2 cached", "2: a3"])
     await world.end()
   }
@@ -103,7 +103,7 @@ import Testing
     world.server.say(.targets(.noChange, []), at: 1_000_000)
     try world.server.tell("rooms/a", 2, to: [2], version: 2_000_000)
     world.server.say(.targets(.noChange, []), at: 2_000_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1", "1: a2"])
     await world.end()
   }
@@ -112,10 +112,10 @@ import Testing
     let world = try EngineWorld()
     await world.listen(1, try world.query("rooms"))
     world.clock.advance(by: 9_999)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == [])
     world.clock.advance(by: 1)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1:  cached"])
     await world.end()
   }
@@ -127,11 +127,11 @@ import Testing
     await world.listen(2, try world.query("rooms"))
     #expect(world.told.take() == ["in sync"])
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1", "2: a1", "in sync"])
     world.engine.unlisten(9)
     try world.set("rooms/a", 2)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a2 pending", "2: a2 pending"])
     await world.end()
   }
@@ -147,7 +147,7 @@ import Testing
     world.engine.listenInSync(8) { [told = world.told] in told.add("8") }
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     isHeld.withLock { $0 = true }
     try world.set("rooms/a", 2)
@@ -156,7 +156,7 @@ import Testing
     isHeld.withLock { $0 = false }
     for call in calls.take() { call() }
     #expect(world.told.take() == ["1: a2 pending", "8", "9"])
-    await world.settle()
+    await world.waitUntilIdle()
     await world.end()
   }
 
@@ -179,7 +179,7 @@ import Testing
     let world = try EngineWorld()
     world.engine.listenInSync(9) { [told = world.told] in told.add("in sync") }
     world.engine.unlisten(9)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     try world.set("rooms/a", 1)
     await world.listen(1, try world.query("rooms"))

@@ -23,25 +23,25 @@ import Testing
   func `documents from the server or the cache`(store: EngineStore) async throws {
     let world = try EngineWorld(store)
     try get(world, "rooms/a", .cache)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["unavailable"])
     try get(world, "rooms/a", .default)
-    await world.settle()
+    await world.waitUntilIdle()
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["a1"])
     #expect(await world.engine.inspect().targets.isEmpty)
     try get(world, "rooms/b", .server)
-    await world.settle()
+    await world.waitUntilIdle()
     try world.server.tell(4, [], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["b-"])
 
     world.engine.setNetwork(false) { _ in }
     for path in ["rooms/a", "rooms/b", "rooms/c"] {
       for source in [GetSource.cache, .default, .server] { try get(world, path, source) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       world.told.take() == [
         "a1 cached", "a1 cached", "unavailable", "b- cached", "unavailable", "unavailable",
@@ -62,13 +62,13 @@ import Testing
         }
         told.add(text)
       }
-      await world.settle()
+      await world.waitUntilIdle()
     }
     try await get(.cache)
     #expect(world.told.take() == [" cached 0"])
     try await get(.server)
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["a1 complete 1000"])
     world.engine.setNetwork(false) { _ in }
     try await get(.default)
@@ -100,7 +100,7 @@ import Testing
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
     try world.set("rooms/c", 3)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     world.server.state.withLock { $0.aggregate = .success([.integer(7), .integer(8)]) }
     try await aggregate(.default)
@@ -109,7 +109,7 @@ import Testing
     try await aggregate(.default)
     try await aggregate(.server)
     world.engine.setNetwork(false) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.all.count
     try await aggregate(.default)
     try await aggregate(.server)
@@ -150,21 +150,21 @@ import Testing
       .field(ConiferDocument.FieldPath(dotted: "n"), .greaterThan, .integer(0))
     ).limited(to: 10)
     world.engine.keepSynced(true, query)
-    await world.settle()
+    await world.waitUntilIdle()
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     try await world.engine.collectGarbage(downTo: 0)
     await world.restart()
     #expect(world.server.targets[2]?.target == query.target)
     world.engine.keepSynced(false, query)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.targets.isEmpty)
     world.engine.get(query, .cache) { [told = world.told] in told.add(EngineWorld.text($0)) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["a1 cached"])
     try await world.engine.collectGarbage(downTo: 0)
     world.engine.get(query, .cache) { [told = world.told] in told.add(EngineWorld.text($0)) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == [" cached"])
     await world.restart()
     #expect(world.server.targets.isEmpty)
@@ -187,14 +187,14 @@ import Testing
       world.server.say(.targets(.noChange, []), at: micros)
     }
     try tell("a"..."j", 1, version: 2000, at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     // Of an earlier state, but for the newer ones behind it.
     try tell("a"..."p", 2, version: 1000, at: 3000)
-    await world.settle()
+    await world.waitUntilIdle()
     world.engine.get(try world.query("rooms"), .cache) { [told = world.told] in
       told.add(EngineWorld.text($0))
     }
-    await world.settle()
+    await world.waitUntilIdle()
     let shown = "abcdefghij".map { "\($0)1" } + "klmnop".map { "\($0)2" }
     #expect(world.told.take().last == shown.joined(separator: " ") + " cached")
     await world.end()
@@ -227,21 +227,21 @@ import Testing
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
     try world.set("rooms/b", 3)
-    await world.settle()
+    await world.waitUntilIdle()
     world.engine.unlisten(1)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     world.engine.get(try world.query("rooms"), .cache) { [told = world.told] in
       told.add(EngineWorld.text($0))
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["b3 cached pending"])
     try world.server.accept(at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     world.engine.get(try world.query("rooms"), .cache) { [told = world.told] in
       told.add(EngineWorld.text($0))
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/b: done", " cached"])
     await world.listen(2, try world.query("rooms"))
     #expect(await world.engine.target(of: 2) == 4)
@@ -256,16 +256,16 @@ import Testing
     let n = try ConiferDocument.FieldPath(dotted: "n")
     let declared = try DocumentIndex("rooms", [DocumentIndex.Field(n, .descending)])
     world.engine.setIndexes([declared]) { [told = world.told] in told.add("declared \($0 == nil)") }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["declared true"])
     await world.listen(1, try world.query("halls"))
     try world.server.tell(2, (0..<120).map { ("halls/\($0)", Int64($0)) }, at: 1000)
     world.engine.setCreatesIndexes(true)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     let query = try world.query("halls").filtered(.field(n, .equal, .integer(5)))
     world.engine.get(query, .cache) { [told = world.told] in told.add(EngineWorld.text($0)) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["55 cached"])
     let indexes = try await world.engine.indexes()
     #expect(Set(indexes) == [declared, try DocumentIndex("halls", [DocumentIndex.Field(n)])])

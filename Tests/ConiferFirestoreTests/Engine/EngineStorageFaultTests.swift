@@ -32,7 +32,7 @@ import Testing
   private func retry(_ world: EngineWorld) async {
     for _ in 0..<3 {
       world.clock.advance(by: 2_000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
   }
 
@@ -40,11 +40,11 @@ import Testing
   func `discards no write that the server has answered`(store: EngineStore) async throws {
     let world = try world(store)
     let receipt = try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     let id = try #require(try await receipt.id)
     faults.fail([.acknowledgeBatch])
     try world.server.accept(at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     faults.fail([])
     do throws(FirestoreError) {
       try await world.engine.discard(id)
@@ -69,11 +69,11 @@ import Testing
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
     // It changes nothing, so that the server tells no more of the document.
     try world.set("rooms/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().last == "1: a1 pending")
     disk.fail(DiskFaults.Chances(commits: 100, made: 100))
     try world.server.accept(at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     disk.heal()
     await retry(world)
     let told = world.told.take()
@@ -95,16 +95,16 @@ import Testing
       await world.listen(1, try world.query("rooms"))
       try world.server.tell(2, [("rooms/a", 1)], at: 1000)
       let receipt = try world.set("rooms/b", 2)
-      await world.settle()
+      await world.waitUntilIdle()
       #expect(world.told.take().last == "1: a1 b2 pending")
       let id = try #require(try await receipt.id)
       disk.fail(DiskFaults.Chances(commits: 100, made: 100, endsReads: endsReads))
       world.server.refuse(.permissionDenied)
-      await world.settle()
+      await world.waitUntilIdle()
       disk.heal()
       await retry(world)
       world.clock.advance(by: 60_000)
-      await world.settle()
+      await world.waitUntilIdle()
       let told = world.told.take()
       #expect(told.count { $0 == "rooms/b: permissionDenied" } == 1, "\(told)")
       #expect(told.last { $0.hasPrefix("1:") }?.hasPrefix("1: a1") == true, "\(told)")
@@ -112,7 +112,7 @@ import Testing
       // The network is used again, and nothing that was refused is sent once more.
       try world.server.tell(2, [("rooms/a", 3)], at: 2000)
       try world.set("rooms/c", 4)
-      await world.settle()
+      await world.waitUntilIdle()
       #expect(world.told.take().last == "1: a3 c4 pending")
       #expect(world.server.sent.map { $0.map(\.path.id) } == [["c"]])
       let writes = try await world.engine.pendingWrites(after: nil, limit: 9, rejectedOnly: true)
@@ -129,10 +129,10 @@ import Testing
     let disk = DiskFaults()
     let world = try EngineWorld(store) { $0.storage = $0.storage?.failing(disk) }
     let id = try #require(try await world.set("rooms/a", 1).id)
-    await world.settle()
+    await world.waitUntilIdle()
     disk.fail(DiskFaults.Chances(commits: 100, made: 100))
     world.server.refuse(.permissionDenied)
-    await world.settle()
+    await world.waitUntilIdle()
     disk.heal()
     // The store has the refusal, and nobody knows that yet.
     for change in [FirestoreEngine.retry, FirestoreEngine.discard] {
@@ -143,7 +143,7 @@ import Testing
     #expect(world.told.take() == ["rooms/a: permissionDenied"])
     try await world.engine.retry(id)
     world.clock.advance(by: 60_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == 1)
     await world.end()
   }
@@ -155,12 +155,12 @@ import Testing
   ) async throws {
     let world = try world(store)
     for name in ["a", "b"] { try world.set("rooms/\(name)", 1) }
-    await world.settle()
+    await world.waitUntilIdle()
     let path = try DocumentPath("rooms/a")
     if isLater { faults.setLater(path) } else { faults.refuse(path, .tooLarge) }
     for time: Int64 in 1...2 {
       try world.server.accept(at: time * 1000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     #expect(world.told.take() == ["rooms/a: done", "rooms/b: done"])
     #expect(await world.engine.inspect().retry == nil)
@@ -178,13 +178,13 @@ import Testing
     #expect(try await receipt.durable == .power)
     faults.fail(.sync)
     world.engine.setNetwork(true) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.greetings == [[]] && world.server.allSent.isEmpty)
     faults.fail([])
     await retry(world)
     #expect(world.server.greetings.count == 2 && world.server.sent.count == 1)
     try world.server.accept(at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/a: done"])
     await world.end()
   }
@@ -196,14 +196,14 @@ import Testing
     faults.refuse(try DocumentPath("rooms/a"), .invalid)
     faults.fail(.readIncidents)
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(!world.told.take().contains("1: internal"))
     // It was damage, and is mended now.
     faults.refuse(try DocumentPath("rooms/none"), .invalid)
     faults.fail([])
     await retry(world)
     try world.server.tell(2, [("rooms/a", 1)], at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().last == "1: a1")
     await world.end()
   }
@@ -219,15 +219,15 @@ import Testing
       }
     }
     var receipts = [try write("rooms/a")]
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == 1)
     world.engine.setNetwork(false) { _ in }
     receipts.append(try write("rooms/b"))
-    await world.settle()
+    await world.waitUntilIdle()
     for receipt in receipts {
       try await world.engine.discard(try #require(try await receipt.id))
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(words.take() == [true, false])
     await world.end()
   }
@@ -236,10 +236,10 @@ import Testing
     let world = try world()
     try world.set("rooms/a", 1)
     world.engine.waitForPendingWrites { [told = world.told] in told.add("waited \($0 == nil)") }
-    await world.settle()
+    await world.waitUntilIdle()
     faults.failOnce(.readTotals)
     try world.server.accept(at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     await retry(world)
     #expect(world.told.take() == ["rooms/a: done", "waited true"])
     await world.end()
@@ -249,7 +249,7 @@ import Testing
     let world = try world()
     faults.failOnce(.readDocument)
     let receipts = try (1...3).map { try world.set("rooms/\($0)", 1) }
-    await world.settle()
+    await world.waitUntilIdle()
     for receipt in receipts { #expect(try await receipt.id != nil) }
     #expect(world.server.sent.count == 3)
     await world.end()
@@ -261,13 +261,13 @@ import Testing
       by: try ConiferDocument.FieldPath(dotted: "n"))
     await world.listen(1, query)
     try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2), ("rooms/c", 3)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     world.engine.setNetwork(false) { _ in }
     await world.listen(2, try query.limited(to: 2))
     _ = world.told.take()
     faults.failOnce(.readQuery)
     _ = world.engine.write([Mutation(try DocumentPath("rooms/a"), .delete)], nil)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(!world.told.take().contains { $0.hasPrefix("2:") })
     await retry(world)
     #expect(world.told.take() == ["2: b2 c3 cached"])
@@ -278,7 +278,7 @@ import Testing
     let world = try world()
     await world.listen(1, try world.query("rooms"))
     world.engine.setNetwork(false) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     let bytes = `The engine of documents and bundles`.bundle(
       "rooms", "1970-01-01T00:00:03Z", `The engine of documents and bundles`.document("rooms/a", 1))
@@ -286,7 +286,7 @@ import Testing
     world.engine.loadBundle(bytes) { [told = world.told] result in
       if case .success(let progress) = result, progress.isDone { told.add("loaded") }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     await retry(world)
     #expect(world.told.take() == ["loaded", "1: a1 cached"])
     await world.end()
@@ -298,13 +298,13 @@ import Testing
   ) async throws {
     let world = try world(store)
     let query = try world.query("rooms")
-    await world.settle()
+    await world.waitUntilIdle()
     faults.failOnce(.metadata)
     world.engine.keepSynced(true, query)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.targets.count == 1)
     world.engine.keepSynced(true, query)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.targets.count == 1)
     await world.restart()
     #expect(world.server.targets.values.map(\.target) == [query.target])
@@ -312,17 +312,17 @@ import Testing
   }
 
   @Test(arguments: EngineStore.durable)
-  func `listens to kept queries beside one that cannot be read`(store: EngineStore) async throws {
+  func `listens to pinned queries beside one that cannot be read`(store: EngineStore) async throws {
     let world = try world(store)
     let queries = try ["halls", "rooms"].map { try world.query($0) }
     for query in queries { world.engine.keepSynced(true, query) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.targets.count == 2)
     await world.end()
     let backend = try #require(world.configuration.storage).open()
     let tree = try await backend.tree(named: "\(EngineWorld.database)", order: .documents)
     try await backend.commit([
-      .setMetadata(tree, MetadataName.kept(queries[0].target.canonical), Array("no query".utf8))
+      .setMetadata(tree, MetadataName.pinned(queries[0].target.canonical), Array("no query".utf8))
     ])
     try await backend.close()
     await world.restart()
@@ -335,14 +335,14 @@ import Testing
     await world.listen(1, try world.query("rooms"))
     func tell(_ id: String, at micros: Int64) async throws -> Int64? {
       try world.server.tell(2, [("rooms/\(id)", 1)], at: micros)
-      await world.settle()
+      await world.waitUntilIdle()
       guard let retry = await world.engine.inspect().retry else { return nil }
       let delay = retry - world.clock.now
       world.clock.advance(to: retry)
-      await world.settle()
+      await world.waitUntilIdle()
       // A stream that failed is opened again later.
       world.clock.advance(by: 100_000)
-      await world.settle()
+      await world.waitUntilIdle()
       return delay
     }
     faults.refuse(try DocumentPath("rooms/a"), .io)
@@ -362,19 +362,19 @@ import Testing
     await world.listen(1, try world.query("rooms"))
     await world.listen(2, try world.query("halls"))
     try world.set("yards/a", 1)
-    await world.settle()
+    await world.waitUntilIdle()
     faults.refuse(try DocumentPath("rooms/a"), code)
     for id: TargetID in [2, 4] { world.server.say(.targets(.added, [id])) }
     try world.server.tell("rooms/a", 1, to: [2], version: 1000)
     try world.server.tell("halls/a", 1, to: [4], version: 1000)
     world.server.say(.targets(.current, [2, 4], resumeToken: [1]))
     world.server.say(.targets(.noChange, []), at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: internal", "2: a1"])
     #expect(world.server.hasWatch && world.server.targets.keys.sorted() == [4])
     #expect(world.server.sent.count == 1)
     try world.server.accept(at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["yards/a: done"])
     await world.end()
   }
@@ -387,17 +387,17 @@ import Testing
     await world.listen(2, try world.query("halls"))
     try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
     try world.server.tell(4, [], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     let path = try DocumentPath("rooms/a")
     world.server.say(.left(path, [2]))
     world.server.say(.targets(.noChange, []), at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1 b2 cached"])
     let limbo = try #require(world.server.targets.keys.first { $0 % 2 == 1 })
     faults.refuse(path, .invalid)
     try world.server.tell(limbo, [("rooms/a", 3)], at: 3000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: internal"])
     #expect(world.server.hasWatch && world.server.targets.keys.sorted() == [4])
     await world.end()
@@ -410,12 +410,12 @@ import Testing
     let world = try world(store)
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     _ = world.told.take()
     faults.fail([.applyRemoteEvent])
     world.server.say(.filter(2, count: 1))
     world.server.say(.targets(.noChange, []), at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     faults.fail([])
     await retry(world)
     let target = try #require(world.server.targets[2])

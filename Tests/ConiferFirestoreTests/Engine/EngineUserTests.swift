@@ -19,13 +19,13 @@ import Testing
     world.engine.waitForPendingWrites { [told = world.told] in
       told.add("waited: \($0?.code.name ?? "")")
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1", "1: a1 b2 pending"])
     #expect(world.server.tokens.last == "token of ann" && world.server.sent.count == 1)
 
     signIn.set(.user("bob"))
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["waited: cancelled", "1: a1"])
     #expect(world.server.sent.isEmpty && world.server.tokens.last == "token of bob")
     #expect(world.server.targets[2]?.resumeToken == Array("t1000".utf8))
@@ -33,11 +33,11 @@ import Testing
 
     signIn.set(.user("ann"))
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1 b2 pending"])
     #expect(world.server.sent.count == 1)
     try world.server.accept(at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/b: done"])
     await world.end()
   }
@@ -57,15 +57,15 @@ import Testing
       await world.listen(id, query)
       try world.server.tell(2, [("rooms/b", 2)], at: id == 1 ? 1000 : 2000)
       try world.set("rooms/\(user)", 3)
-      await world.settle()
+      await world.waitUntilIdle()
       let told = world.told.take()
       #expect(told.last == "\(id): b2 \(user)3 pending", "\(told)")
       world.engine.unlisten(id)
-      await world.settle()
+      await world.waitUntilIdle()
       await world.listen(id + 1, query)
       #expect(world.told.take().first == "\(id + 1): b2 \(user)3 cached pending")
       world.engine.unlisten(id + 1)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     await world.end()
   }
@@ -78,11 +78,11 @@ import Testing
       signIn.set(.user(user))
       world.engine.tokenDidChange()
       try world.set("rooms/\(user)", 1)
-      await world.settle()
+      await world.waitUntilIdle()
       // The server begins each stream with the same token.
       #expect(world.server.greetings.last == [] && world.server.sent.count == 1)
       if user == "ann" { try world.server.accept(at: time * 1000) }
-      await world.settle()
+      await world.waitUntilIdle()
     }
     await world.restart()
     #expect(world.server.greetings.last == [1] && world.server.sent.count == 1)
@@ -96,14 +96,14 @@ import Testing
     let signIn = try #require(world.signIn)
     signIn.set(.failure)
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     try world.set("rooms/a", 1)
     await world.listen(1, try world.query("rooms"))
     #expect(world.told.take() == ["1:  cached"])
     #expect(!world.server.hasWatch && !world.server.hasWrites)
     signIn.set(.user("ann"))
     world.clock.advance(by: 5_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1 cached pending"])
     #expect(world.server.sent.count == 1 && world.server.hasWatch)
     await world.end()
@@ -114,9 +114,9 @@ import Testing
     await world.listen(1, try world.query("rooms"))
     #expect(try #require(world.signIn).forcedCount == 0)
     world.server.breakWatch(.unauthenticated)
-    await world.settle()
+    await world.waitUntilIdle()
     world.clock.advance(by: 2_000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try #require(world.signIn).forcedCount == 1)
     #expect(world.server.hasWatch)
     await world.end()
@@ -128,11 +128,11 @@ import Testing
     let world = try EngineWorld(usesTokens: true)
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
-    await world.settle()
+    await world.waitUntilIdle()
     world.clock.advance(by: 3_600_000)
-    await world.settle()
+    await world.waitUntilIdle()
     world.server.breakWatch(.unauthenticated)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try #require(world.signIn).forcedCount == 1)
     #expect(world.server.hasWatch && world.told.take() == ["1: a1"])
     await world.end()
@@ -146,7 +146,7 @@ import Testing
     let signIn = try #require(world.signIn)
     signIn.set(.user("ann"))
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     signIn.set(answer)
     await world.restart()
     return world
@@ -160,7 +160,7 @@ import Testing
       let world = try await restarted(store, answer)
       await world.listen(1, try world.query("rooms"))
       let receipt = try world.set("rooms/a", 1)
-      await world.settle()
+      await world.waitUntilIdle()
       #expect(world.told.take().last == "1: a1 cached pending")
       let id = try #require(try await receipt.id)
       #expect(id.identity == "ann")
@@ -183,7 +183,7 @@ import Testing
     #expect(world.told.take() == [])
     try #require(world.signIn).set(.user("bob"))
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await receipt.id?.identity == "bob")
     #expect(world.told.take() == ["1: a1 cached pending"])
     await world.end()
@@ -194,14 +194,14 @@ import Testing
     let signIn = try #require(world.signIn)
     signIn.set(.user("ann"))
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     let path = try DocumentPath("rooms/a")
     let user = TransactionUser()
     _ = try await world.engine.lookup([path], user)
     _ = try await world.engine.lookup([path], user)
     signIn.set(.user("bob"))
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     for _ in 0..<2 {
       do throws(FirestoreError) {
         try await world.engine.commit([Mutation(path, .delete)], user)
@@ -218,13 +218,13 @@ import Testing
     for answer in [EngineSignIn.Answer.failure, .never] {
       let world = try EngineWorld(usesTokens: true)
       let signIn = try #require(world.signIn)
-      await world.settle()
+      await world.waitUntilIdle()
       await world.end()
       let count = signIn.count
       signIn.set(answer)
       world.engine.tokenDidChange()
       world.clock.advance(by: 3_600_000)
-      await world.settle()
+      await world.waitUntilIdle()
       #expect(signIn.count == count)
       await #expect(throws: FirestoreError.self) {
         try await world.engine.pendingWrites(after: nil, limit: 1, rejectedOnly: false)
@@ -236,7 +236,7 @@ import Testing
   private func acceptAll(_ world: EngineWorld) async throws -> [String] {
     let before = world.server.allSent.count
     for time in 1... {
-      await world.settle()
+      await world.waitUntilIdle()
       guard !world.server.sent.isEmpty else { break }
       try world.server.accept(at: Int64(time) * 1000)
     }
@@ -249,18 +249,18 @@ import Testing
     let signIn = try #require(world.signIn)
     signIn.set(.user("ann"))
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     signIn.set(.never)
     world.engine.tokenDidChange()
     let names = (1...30).map { "\($0)" }
     for name in names.prefix(15) { try world.set("rooms/\(name)", 1) }
-    await world.settle()
+    await world.waitUntilIdle()
     // The provider fails, and is asked again: writes wait on behind the others.
     signIn.set(.failure)
     world.engine.tokenDidChange()
-    await world.settle()
+    await world.waitUntilIdle()
     for name in names.dropFirst(15) { try world.set("rooms/\(name)", 1) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.allSent.isEmpty && world.told.take() == [])
     signIn.set(.user("ann"))
     world.clock.advance(by: 5_000)
@@ -280,13 +280,13 @@ import Testing
     world.engine.tokenDidChange()
     let names = (1...12).map { "\($0)" }
     for name in names { try world.set("rooms/\(name)", 1) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == 10)
     signIn.set(.failure)
     world.server.refuse(.unauthenticated)
     for _ in 0..<3 {
       world.clock.advance(by: 5_000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     #expect(signIn.forcedCount > 0 && !world.server.hasWrites && world.told.take() == [])
     try world.set("rooms/13", 1)

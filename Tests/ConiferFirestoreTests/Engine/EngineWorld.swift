@@ -130,13 +130,13 @@ final class EngineWorld {
   }
 
   /// Lets all happen that is under way.
-  func settle() async {
+  func waitUntilIdle() async {
     repeat {
       if signIn?.isHanging == true {
         // The engine would wait for the answer.
         for _ in 0..<4 { _ = await engine.target(of: 0) }
       } else {
-        await engine.settle()
+        await engine.waitUntilIdle()
       }
     } while server.deliver()
   }
@@ -145,7 +145,7 @@ final class EngineWorld {
   func restart() async {
     await end()
     engine = FirestoreEngine(configuration)
-    await settle()
+    await waitUntilIdle()
   }
 
   func end() async {
@@ -167,7 +167,7 @@ final class EngineWorld {
     _ options: ListenOptions = ListenOptions(includesMetadataChanges: true)
   ) async {
     engine.listen(id, query, options) { [told] in told.add("\(id): \(Self.text($0))") }
-    await settle()
+    await waitUntilIdle()
   }
 
   static func text(_ result: Result<ListenEvent, FirestoreError>) -> String {

@@ -36,7 +36,7 @@ import Testing
     world.engine.loadBundle(
       `The engine of documents and bundles`.many(count, 2, "1970-01-01T00:00:03Z")
     ) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
   }
 
   @Test func `Each index that queries lack is named once`() async throws {

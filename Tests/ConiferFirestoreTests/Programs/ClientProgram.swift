@@ -107,7 +107,7 @@ struct ClientProgram {
   mutating func run(_ steps: Int) async throws {
     for _ in 0..<steps {
       try await step()
-      await settle()
+      await waitUntilIdle()
       for _ in 0..<random.below(8) { if try await !deliver() { break } }
     }
     try await rest()
@@ -119,15 +119,15 @@ struct ClientProgram {
   /// Delivers one message or alarm, and lets everybody do what follows.
   private mutating func deliver() async throws -> Bool {
     let isDelivered = pump.step()
-    await settle()
+    await waitUntilIdle()
     if isStrict { try await record() }
     return isDelivered
   }
 
-  private func settle() async {
-    for client in clients { await client.settle() }
-    await server.settle()
-    for client in clients { await client.settle() }
+  private func waitUntilIdle() async {
+    for client in clients { await client.waitUntilIdle() }
+    await server.waitUntilIdle()
+    for client in clients { await client.waitUntilIdle() }
   }
 
   // MARK: Steps
@@ -331,7 +331,7 @@ struct ClientProgram {
       for client in clients where turn > 0 {
         client.become(client.user == "ann" ? "bob" : "ann")
       }
-      await settle()
+      await waitUntilIdle()
       for _ in 0..<5_000 { if try await !deliver() { break } }
       if turn == 0 { try await endChanges() }
       for client in clients { try await checkQueue(client) }
@@ -342,7 +342,7 @@ struct ClientProgram {
   private mutating func endChanges() async throws {
     let clients = clients
     try await eventually("seed \(seed): a change of the queue does not end") {
-      await settle()
+      await waitUntilIdle()
       return clients.allSatisfy { $0.changes.count == 0 }
     }
     for _ in 0..<5_000 { if try await !deliver() { break } }

@@ -19,7 +19,7 @@ enum ScenarioRunner {
   /// - Returns: the first step that is not as the case says, or nil.
   static func run(_ scenario: Scenario, on backend: ScenarioBackend) async throws -> Problem? {
     let client = try ScenarioClient(backend, limboLimit: scenario.limboLimit)
-    await client.settle()
+    await client.waitUntilIdle()
     let problem = await run(scenario, client, backend)
     await client.end()
     return problem

@@ -158,7 +158,7 @@
         for n in 0..<600 {
           try await write(served, "r", ["n": .integer(Int64(n)), "text": .string(text)])
         }
-        await served.documents.settle()
+        await served.documents.waitUntilIdle()
         var versions: [Int64] = []
         while versions.last != 599 {
           for document in try await line.moment().changes.matching {

@@ -104,7 +104,7 @@
           })
         talk.send(increment(served, token: token))
         #expect(await talk.end()?.code == .notFound)
-        await served.documents.settle()
+        await served.documents.waitUntilIdle()
         #expect(try await count(served) == nil)
         let early = Talk(served.port, "Write")
         early.send(

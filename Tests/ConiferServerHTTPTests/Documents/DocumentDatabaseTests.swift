@@ -110,7 +110,7 @@ import Testing
     #expect(await ask("PATCH /v1/\(Self.root("p"))/r/a.json", "").status == 200)
     #expect(await ask("GET /v1/projects.json").body == "1")
     #expect(await ask("GET /v1/\(Self.root("p"))/r/a.json").body.contains("createTime"))
-    await tree.settle("default")
+    await tree.waitUntilIdle("default")
     try await server.close()
     try await backend.close()
   }

@@ -89,7 +89,7 @@ import Testing
         }
       }
       try await backend.commit([.documents(tree, edits)])
-      if random.chance(60) { try await IndexTests.settle(backend) }
+      if random.chance(60) { try await IndexTests.waitUntilIdle(backend) }
       if random.chance(20) {
         store = try DamageTests.copy(store)
         backend = try IndexTests.open(store)
@@ -168,7 +168,7 @@ import Testing
     let backend = try IndexTests.open(MemoryStore())
     let tree = try await tree(backend)
     try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
-    try await IndexTests.settle(backend)
+    try await IndexTests.waitUntilIdle(backend)
     func large(_ a: Int64, _ letter: Character) -> Document {
       let text = String(repeating: letter, count: 300_000)
       return Document(Samples.path("c/large"), .found(["a": .integer(a), "b": .string(text)]))
@@ -197,7 +197,7 @@ import Testing
     let backend = try IndexTests.open(MemoryStore())
     let tree = try await tree(backend)
     try await backend.commit([.documents(tree, [.setIndexes([index("list")])])])
-    try await IndexTests.settle(backend)
+    try await IndexTests.waitUntilIdle(backend)
     func document(_ numbers: some Sequence<Int64>) -> Document {
       let elements = numbers.map { DocumentValue.integer($0) }
       return Document(Samples.path("c/long"), .found(["list": .array(elements)]))
@@ -232,7 +232,7 @@ import Testing
       Samples.path("c/long"), .found(["a": text, "b": text, "list": .array(elements)]))
     try await backend.commit([.documents(tree, [.put(document)])])
     // Behind a text that is cut no element is told from another one.
-    try await IndexTests.settle(backend)
+    try await IndexTests.waitUntilIdle(backend)
     #expect(try status(backend, tree).map(\.entries) == [1, 20_000])
     let query = try filtered("list", .arrayContains, 7).ordered(by: Samples.field("b"))
     let found = try answer(backend, tree, query)
@@ -312,15 +312,15 @@ import Testing
     let tree = try await tree(backend)
     try await backend.commit([.documents(tree, documents(600).map { .put($0) })])
     try await backend.commit([.documents(tree, [.setIndexes([index("a"), index("list")])])])
-    try await IndexTests.settle(backend)
+    try await IndexTests.waitUntilIdle(backend)
     #expect(try status(backend, tree).map(\.entries) == [600, 1050])
     try await backend.commit([.documents(tree, [.setIndexes([index("list")])])])
     try await backend.commit([.documents(tree, [.setIndexes([index("list"), index("a")])])])
-    try await IndexTests.settle(backend)
+    try await IndexTests.waitUntilIdle(backend)
     #expect(try status(backend, tree).map(\.entries) == [1050, 600])
     #expect(try IndexSet.read(try store.view(), tree).indexes.map(\.number) == [2, 3])
     try await backend.commit([.documents(tree, [.setIndexes([])])])
-    try await IndexTests.settle(backend)
+    try await IndexTests.waitUntilIdle(backend)
     let rows = try store.view().keys(Spaces.indexes, prefix: StoreKey.prefix(tree))
     #expect(rows.allSatisfy { IndexSet.number($0) == 0 })
     try await backend.close()
@@ -334,7 +334,7 @@ import Testing
     func ask(_ collection: String) async throws -> DocumentExplanation {
       let all = documents(30, in: collection)
       try await backend.commit([.documents(tree, all.map { .put($0) })])
-      try await IndexTests.settle(backend)
+      try await IndexTests.waitUntilIdle(backend)
       let source = DocumentQuery.Source.collection(Samples.collection(collection))
       let query = try DocumentQuery(source, in: Samples.database)
         .filtered(.field(Samples.field("a"), .equal, 3))
@@ -363,7 +363,7 @@ import Testing
     let tree = try await tree(backend)
     try await backend.commit([.documents(tree, documents(100).map { .put($0) })])
     try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
-    try await IndexTests.settle(backend)
+    try await IndexTests.waitUntilIdle(backend)
     let query = try filtered("a", .equal, 3).limited(to: 3)
     // The first hit goes elsewhere, and a document is made that no server knows.
     let batch = MutationBatch(
@@ -400,8 +400,9 @@ import Testing
     try await backend.commit([.documents(tree, documents(100).map { .put($0) })])
     try await backend.commit([.documents(tree, [.setIndexes(indexes)])])
     let copy = try IndexTests.open(MemoryStore())
-    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(from: CopyPlace())
-    try await IndexTests.settle(copy)
+    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(
+      from: CopyPosition())
+    try await IndexTests.waitUntilIdle(copy)
     let own = try await self.tree(copy)
     #expect(try status(copy, own).map(\.index) == indexes)
     #expect(try answer(copy, own, filtered("a", .equal, 3)).explanation.indexEntries == 10)
@@ -419,7 +420,7 @@ import Testing
     let all = documents(300)
     try await backend.commit([.documents(tree, all.map { .put($0) })])
     try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
-    try await IndexTests.settle(backend)
+    try await IndexTests.waitUntilIdle(backend)
     let usage = try #require(
       try DamageTests.records(store).first {
         $0.space == Spaces.usage && StoreKey.tree($0.key) == tree
@@ -444,7 +445,7 @@ import Testing
       let all = documents(300)
       try await backend.commit([.documents(tree, all.map { .put($0) })])
       try await backend.commit([.documents(tree, [.setIndexes([index("a")])])])
-      try await IndexTests.settle(backend)
+      try await IndexTests.waitUntilIdle(backend)
       let store = try DamageTests.copy(original)
       let rows = try DocumentIndexRows(index("a"), prefix: IndexSet.prefix(tree, 1))
       let row = try #require(rows.rows(all[13]).first).key
@@ -466,7 +467,7 @@ import Testing
         // Whoever meets the damage repairs it, and reads without the index meanwhile.
         let found = try answer(backend, tree, query)
         #expect(found.documents == query.evaluate(all))
-        try await IndexTests.settle(backend)
+        try await IndexTests.waitUntilIdle(backend)
         #expect(try answer(backend, tree, query).explanation.plan == .indexes([[index("a")]]))
         #expect(try isSound(backend))
       }

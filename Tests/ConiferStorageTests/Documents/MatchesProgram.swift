@@ -73,7 +73,7 @@ struct MatchesProgram {
       note("index")
       let indexes = (0..<random.below(3)).map { _ in Samples.index(&random) }
       try await backend.commit([.documents(tree, [.setIndexes(indexes)])])
-      try await IndexTests.settle(backend)
+      try await IndexTests.waitUntilIdle(backend)
     case 18:
       note("purge")
       try await backend.commit([.purge(random.pick(lanes))])
@@ -243,7 +243,8 @@ struct MatchesProgram {
     while try await backend.tidy(.seconds(1)) {}
     try requireSound()
     let copy = try IndexTests.open(MemoryStore())
-    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(from: CopyPlace())
+    try await StoreCopier(source: backend, target: copy, reached: { _ in }).run(
+      from: CopyPosition())
     backend = copy
     try check()
     try requireSound()

@@ -132,7 +132,7 @@ import Testing
     let world = try await World()
     let index = try DocumentIndex("c", [DocumentIndex.Field(Samples.field("a"))])
     try await world.commit(.setIndexes([index]))
-    try await IndexTests.settle(world.backend)
+    try await IndexTests.waitUntilIdle(world.backend)
     #expect(try world.answer().explanation.plan == .matches)
     try await world.commit(.put(Self.document("c/d101", 3, read: 101)))
     #expect(try world.answer().explanation.plan == .indexes([[index]]))
@@ -257,7 +257,7 @@ import Testing
     let world = try await World()
     let copy = try IndexTests.open(MemoryStore())
     try await StoreCopier(source: world.backend, target: copy, reached: { _ in })
-      .run(from: CopyPlace())
+      .run(from: CopyPosition())
     let tree = try await copy.tree(named: "documents", order: .documents)
     let answer = try copy.readDocuments { (view) throws(StoreError) in
       try view.query(Lane(tree: tree), world.query, tracked: world.id)

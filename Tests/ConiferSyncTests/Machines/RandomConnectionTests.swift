@@ -6,12 +6,12 @@ import Testing
 @Suite("Connection machine: random programs")
 struct RandomConnectionTests {
   /// CONIFER_SEED repeats one program, CONIFER_PROGRAMS sets how many run.
-  @Test("keep every promise, and settle when the trouble ends", arguments: Seeded.seeds(100))
+  @Test("keep every promise, and waitUntilIdle when the trouble ends", arguments: Seeded.seeds(100))
   func programs(seed: UInt64) {
     var world = ConnectionWorld(seed: seed)
     world.give(.reasonEnded(.starting))
     for _ in 0..<600 where world.faults.isEmpty { world.step() }
-    world.settle()
+    world.waitUntilIdle()
     let last = world.log.suffix(60).joined(separator: "\n")
     #expect(world.faults.isEmpty, "CONIFER_SEED=\(seed) makes it again; it ended with\n\(last)")
   }
@@ -19,7 +19,7 @@ struct RandomConnectionTests {
 
 extension ConnectionWorld {
   /// Ends all trouble; then everything must come to rest.
-  mutating func settle() {
+  mutating func waitUntilIdle() {
     isCalm = true
     give(.reasonEnded(.offline))
     var rounds = 0

@@ -104,7 +104,7 @@ import Testing
   func `a write tells its completion block and its receipt`(mistake: Mistake) async throws {
     let told = Gathered<DatabaseError?>()
     let receipt = mistake.make(bench.root) { error, _ in told.add(error as? DatabaseError) }
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all.map { $0?.code } == [mistake.code])
     guard case .failed(let error) = try await receipt.outcome else {
       Issue.record("The receipt does not tell the failure.")
@@ -152,7 +152,7 @@ import Testing
       query.keepSynced(true)
       query.removeAllObservers()
     }
-    await bench.settle()
+    await bench.waitUntilIdle()
     let (path, query) = ("invalid-path", "invalid-query")
     #expect(told.all == [path, path, path, query, query, query])
     #expect(try bench.engine.recorded.listeners.isEmpty)
@@ -164,7 +164,7 @@ import Testing
     bench.root.child("a.b").getData { error, snapshot in
       told.add("\(error.map(code) ?? "") \(snapshot.exists())")
     }
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == ["invalid-path false"])
     #expect(try bench.engine.recorded.gets.isEmpty)
   }
@@ -179,7 +179,7 @@ import Testing
     bench.root.onDisconnectUpdateChildValues(["a": 1, "a/b": 1], withCompletionBlock: tell)
     bench.root.child(".info").cancelDisconnectOperations(completionBlock: tell)
     bench.root.onDisconnectUpdateChildValues([:], withCompletionBlock: tell)
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(
       told.all == [
         "invalid-path", "invalid-value", "invalid-priority", "read-only", "invalid-update",
@@ -205,8 +205,8 @@ import Testing
       data.value = ["x.y": 1]
       return .success(withValue: data)
     }
-    await bench.settle()
-    await bench.settle()
+    await bench.waitUntilIdle()
+    await bench.waitUntilIdle()
     #expect(
       told.all == [
         "invalid-path false true", "read-only false true", "invalid-value false true",

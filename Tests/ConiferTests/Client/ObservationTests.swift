@@ -26,7 +26,7 @@ import Testing
   @Test func `a slow reader gets the newest value alone`() async throws {
     var snapshots = ref.snapshots.makeAsyncIterator()
     for number in 1...5 { try bench.engine.raise(value(Node(.integer(Int64(number))))) }
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(try await snapshots.next()?.value as? Int == 5)
   }
 
@@ -96,7 +96,7 @@ import Testing
     engine.raise(added("k1"))
     engine.raise(added("k2", "k1"))
     engine.raise(DataEvent(.childRemoved, ref.target, key: "k1", node: 1))
-    await bench.settle()
+    await bench.waitUntilIdle()
     var words: [String] = []
     for _ in 0..<3 {
       guard let event = try await events.next() else { break }
@@ -108,7 +108,7 @@ import Testing
   @Test func `batches hold all that has come`() async throws {
     var batches = ref.childEventBatches().makeAsyncIterator()
     for number in 0..<100 { try bench.engine.raise(added(Key(number))) }
-    await bench.settle()
+    await bench.waitUntilIdle()
     let batch = try await batches.next()
     #expect(batch?.map(\.snapshot.key) == (0..<100).map(String.init))
   }
@@ -116,7 +116,7 @@ import Testing
   @Test func `a reader that is too slow gets what was kept, then an error`() async throws {
     var batches = ref.childEventBatches(limit: 10).makeAsyncIterator()
     for number in 0..<11 { try bench.engine.raise(added(Key(number))) }
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(try await batches.next()?.count == 10)
     let error = await #expect(throws: DatabaseError.self) { try await batches.next() }
     #expect(error?.code == .overflow)

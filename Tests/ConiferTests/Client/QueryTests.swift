@@ -144,7 +144,7 @@ import Testing
     engine.raise(DataEvent(.childAdded, query.target, key: "b", node: 1))
     engine.raise(
       DataEvent(.value, query.target, node: ["a": ["points": 2], "b": ["points": 1]]))
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == ["/scores/a a z", "/scores/b b -", "/scores b,a"])
   }
 
@@ -153,7 +153,7 @@ import Testing
     scores.observe(.value, with: { _ in }, withCancel: { told.add($0.localizedDescription) })
     scores.observe(.value, with: { _ in })
     try bench.engine.cancel(DatabaseError(.permissionDenied, "Not allowed.", remedy: "Sign in."))
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == ["Not allowed. Sign in."])
   }
 
@@ -164,7 +164,7 @@ import Testing
     query.getData { error, snapshot in
       told.add("\(error == nil) " + snapshot.children.map(\.key).joined(separator: ","))
     }
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == ["true b,a"])
     let snapshot = try await query.getData()
     #expect(snapshot.children.map(\.key) == ["b", "a"])

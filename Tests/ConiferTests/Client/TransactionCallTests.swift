@@ -17,7 +17,7 @@ import Testing
     }) { error, committed, snapshot in
       told.add("\(error == nil) \(committed) \(snapshot?.value as? Int ?? -1)")
     }
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == ["true true 6"])
     let nodes = try bench.engine.recorded.steps.compactMap { step in
       if case .write(let node) = step { return node }
@@ -34,7 +34,7 @@ import Testing
       andCompletionBlock: { error, committed, snapshot in
         told.add("\(error == nil) \(committed) \(snapshot?.value as? Int ?? -1)")
       }, withLocalEvents: false)
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == ["true false 3"])
     #expect(try bench.engine.recorded.calls == ["transact /count false"])
   }
@@ -42,7 +42,7 @@ import Testing
   @Test func `a completion block is not needed`() async throws {
     func count() { bench.root.child("count").runTransactionBlock { .success(withValue: $0) } }
     count()
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(try bench.engine.recorded.calls == ["transact /count true"])
   }
 
@@ -53,7 +53,7 @@ import Testing
       data.value = 2
       return .success(withValue: data)
     }) { error, _, _ in told.add(error as? DatabaseError) }
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == [nil])
   }
 

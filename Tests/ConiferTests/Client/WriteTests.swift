@@ -16,7 +16,7 @@ import Testing
     ref.setValue(["name": "ada"]) { (error: Error?, ref: DatabaseReference) in
       told.add("\(error == nil) \(ref.key ?? "")")
     }
-    await bench.settle()
+    await bench.waitUntilIdle()
     let write = try #require(bench.engine.recorded.writes.first?.asSet)
     #expect(write.path == "users/u1")
     #expect(write.node == ["name": "ada"])
@@ -90,7 +90,7 @@ import Testing
       told.add(error as? DatabaseError)
     }
     #expect(try await receipt.outcome == .rejected(refusal))
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == [refusal])
     #expect(await failure { try await receipt.acknowledged() } == refusal)
     #expect(await failure { try await bench.root.child("a").setValue(1) } == refusal)
@@ -118,7 +118,7 @@ import Testing
     try await ref.onDisconnectUpdateChildValues(["c": NSNull()])
     try await ref.onDisconnectRemoveValue()
     try await ref.cancelDisconnectOperations()
-    await bench.settle()
+    await bench.waitUntilIdle()
     #expect(told.all == [true, true, true])
     let words = try bench.engine.recorded.disconnects.map { operation in
       switch operation {

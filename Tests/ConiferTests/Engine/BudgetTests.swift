@@ -22,12 +22,12 @@ import Testing
     let device = world.device(store) { $0.options.budget = StorageOptions.smallestBudget }
     device.engine.setPinned(true, QueryTarget("rooms/r0"))
     device.listen("one", QueryTarget("rooms/r1"), .init(.childRemoved))
-    await world.settle()
+    await world.waitUntilIdle()
     for room in 2..<rooms {
       let id = device.listen("r", QueryTarget(Path("rooms/r\(room)")), .init(.childRemoved))
-      await world.settle()
+      await world.waitUntilIdle()
       device.engine.stopObserving(id)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     let backend = try #require(await device.engine.backend)
     _ = try await backend.evicting().evict(to: nil, dryRun: false)
@@ -54,7 +54,7 @@ import Testing
       guard !evicts, let storage = configuration.storage else { return }
       configuration.storage = ScriptedBackend.configuration(storage, ScriptedBackend.Script())
     }
-    await world.settle()
+    await world.waitUntilIdle()
     _ = try #require(await device.engine.backend)
     let told = notes.all.filter { $0.hasPrefix("warning") && $0.contains("keeps no budget") }
     #expect(told.count == (hasBudget && !evicts ? 1 : 0), "\(notes.all)")
@@ -70,13 +70,13 @@ import Testing
     let device = world.device(store) { $0.options.budget = nil }
     for room in 0..<rooms {
       let id = device.listen("r", QueryTarget(Path("rooms/r\(room)")), .init(.childRemoved))
-      await world.settle()
+      await world.waitUntilIdle()
       device.engine.stopObserving(id)
     }
     device.engine.setPinned(true, QueryTarget("rooms/r0"))
     device.engine.goOffline()
     device.set("rooms/r0/m1", "2")
-    await world.settle()
+    await world.waitUntilIdle()
     let before = try #require(await opened(device))
     #expect(try before.evicting().space().cache > StorageOptions.smallestBudget)
     device.configuration.options.budget = StorageOptions.smallestBudget

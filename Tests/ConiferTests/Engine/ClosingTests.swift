@@ -28,7 +28,7 @@ import Testing
     let waiter = Task { [engine = device.engine] in
       await failure { _ = try await engine.outcome(of: id) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     await device.engine.close()
     await device.idle()
     #expect(
@@ -54,7 +54,7 @@ import Testing
     let device = world.device(store) {
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.goOffline()
     for number in 1...3 { device.set("a", "\(number)", "w\(number)") }
     device.engine.onDisconnect(.put("gone", json("true"))) { [lines = device.lines] error in
@@ -67,7 +67,7 @@ import Testing
     script.fail(nil)
     #expect(device.lines.take() == ["onDisconnect write-canceled"])
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["w1 done", "w2 done", "w3 done"])
     #expect(world.data("a") == json("3"))
   }
@@ -77,7 +77,7 @@ import Testing
   {
     let world = try World()
     let device = world.device(.memory)
-    await world.settle()
+    await world.waitUntilIdle()
     await device.engine.close()
     let (connected, lines) = (device.engine.isConnected, device.lines)
     let reader = Task {

@@ -45,7 +45,7 @@ import Testing
     }
     await device.restart()
     let sent = Sent(device)
-    await world.settle()
+    await world.waitUntilIdle()
     let numbers = sent.all.compactMap { request -> Int? in
       guard case .put(_, let node, _) = request, let number = node.leaf?.number else { return nil }
       return Int(number)

@@ -20,14 +20,14 @@ import Testing
     let world = try World()
     let device = world.device(store, isOnline: false)
     for number in 1...4 { device.set(Path("k\(number)"), "\(number)") }
-    await world.settle()
+    await world.waitUntilIdle()
     await device.engine.close()
     // The second of the waiting writes.
     try await damage(store, device.directory, Spaces.queue) { $0.first { Self.isWrite($0, 2) } }
     await device.restart()
     let sent = Sent(device)
     device.listenToValue("k2", QueryTarget("k2"))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths == ["k1", "k3", "k4"])
     #expect(device.lines.take() == ["k2 value null"])
     #expect(try await device.queued().isEmpty)
@@ -45,7 +45,7 @@ import Testing
     let world = try World()
     let device = world.device(store, isOnline: false)
     for number in 1...3 { device.set(Path("k\(number)"), #"{"name":"value \#(number)"}"#) }
-    await world.settle()
+    await world.waitUntilIdle()
     await device.engine.close()
     try await damage(store, device.directory, Spaces.queue) {
       $0.first { Self.isWrite($0, 2) }
@@ -56,7 +56,7 @@ import Testing
     }
     await device.restart()
     let sent = Sent(device)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths == ["k1", "k3"])
     #expect(try await device.queued().isEmpty)
     #expect(await device.engine.incidentsSeen == 1)
@@ -89,7 +89,7 @@ import Testing
     device.listenToValue("k2", QueryTarget("k2"))
     let sent = Sent(device)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths == ["k1", "k3"])
     #expect(device.lines.take() == ["k2 value null"])
     let left = try await device.queued()
@@ -97,13 +97,13 @@ import Testing
     // What is acknowledged is cached all the same.
     device.engine.goOffline()
     device.get("k3", QueryTarget("k3"))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["k3 got 3"])
     for write in left { try await device.engine.discard(write.id) }
     #expect(try await device.queued().isEmpty)
     device.engine.goOnline()
     device.set("k4", "4")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths == ["k1", "k3", "k4"])
   }
 
@@ -113,15 +113,15 @@ import Testing
     world.serverSets("a", #"{"b":1,"c":2}"#)
     let device = world.device(store)
     device.listenToValue("a", QueryTarget("a"))
-    await world.settle()
+    await world.waitUntilIdle()
     await device.engine.close()
     try await damage(store, device.directory, Spaces.runs) { $0.first }
     await device.restart(isOnline: false)
     device.listenToValue("a", QueryTarget("a"))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == [])
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == [#"a value {"b":1,"c":2}"#])
   }
 

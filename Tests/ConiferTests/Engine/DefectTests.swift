@@ -41,7 +41,7 @@ import Testing
     #expect(after.cacheReads == before.cacheReads && after.commits == before.commits)
     #expect(after.queueReads == before.queueReads)
     release.signal()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(script.counts.commits.count > before.commits.count)
   }
 
@@ -53,15 +53,15 @@ import Testing
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
     device.set("a/b", "1")
-    await world.settle()
+    await world.waitUntilIdle()
     // The answer's end, the cache and its tracked query.
     #expect(script.counts.commits.contains(["enqueue"]))
     #expect(script.counts.commits.contains(["finish", "overwrite", "saveQuery"]))
     script.reset()
     device.listen("l", QueryTarget("l", try QuerySpec.default.limited(toLast: 2)))
-    await world.settle()
+    await world.waitUntilIdle()
     world.serverSets("l", #"{"x":1,"y":2,"z":3}"#)
-    await world.settle()
+    await world.waitUntilIdle()
     let pushed = try #require(script.counts.commits.last)
     #expect(pushed.filter { $0 == "overwrite" }.count == 2)
     #expect(pushed.contains { $0.hasSuffix("TrackedKeys") })
@@ -91,15 +91,15 @@ import Testing
   ) async throws {
     let world = try World()
     let device = world.device(store)
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     device.set("n", #"{".sv":{"increment":1}}"#)
-    await world.settle()
+    await world.waitUntilIdle()
     let sent = try await device.queued()
     #expect(sent.map(\.state) == [.sent] && sent.map(\.attempts) == [1])
     device.transport.isReachable = false
     device.transport.disconnect()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await device.queued().map(\.state) == [.outcomeUnknown])
   }
 
@@ -112,18 +112,18 @@ import Testing
     let two = QueryTarget("l", try QuerySpec.default.limited(toLast: 2))
     let device = world.device(store)
     device.get("two", two)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == [#"two got {"b":2,"c":3}"#])
     await device.restart(isOnline: false)
     device.listen("two", two, .init(.value))
     device.listen("all", QueryTarget("l"))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       device.lines.take() == [
         #"two value {"b":2,"c":3}"#, "all added b 2", "all added c 3 after b",
       ])
     device.get("all", QueryTarget("l"))
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(3_000)
     #expect(device.lines.take() == ["all disconnected"])
   }
@@ -135,16 +135,16 @@ import Testing
     let two = QueryTarget("l", try QuerySpec.default.limited(toLast: 2))
     let device = world.device(store)
     device.listen("l", two, .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.goOffline()
     device.set("l/c", "3")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().last == #"l value {"b":2,"c":3}"#)
     device.engine.purge()
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart(isOnline: false)
     device.listen("l", two, .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == [#"l value {"a":1,"b":2}"#])
   }
 
@@ -157,22 +157,22 @@ import Testing
     let device = world.device(store)
     device.listen("a", QueryTarget("f/a"), .init(.value))
     device.listen("b", QueryTarget("f/b"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     device.add(1, at: "f/a", "one")
     device.add(2, at: "f/b", "two")
     device.add(4, at: "f/b", "three")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       device.lines.take() == [
         "a value 10", "b value 20", "a value 11", "b value 22", "b value 26",
       ])
     world.serverSets("f", #"{"a":100,"b":200}"#)
-    await world.settle()
+    await world.waitUntilIdle()
     // What came lies under the transactions, which run again when the server refuses them.
     #expect(device.lines.take() == [])
     device.transport.release()
-    await world.settle()
+    await world.waitUntilIdle()
     let told = device.lines.take()
     #expect(told.last { $0.hasPrefix("a ") } == "a value 101")
     #expect(told.last { $0.hasPrefix("b ") } == "b value 206")
@@ -190,13 +190,13 @@ import Testing
     let world = try World()
     world.serverSets("a", "1")
     let device = world.device(store)
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     device.get("a", QueryTarget("a"))
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.disconnect()
     device.transport.release()
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(2_000)
     #expect(device.lines.take() == ["a got 1"])
   }
@@ -210,10 +210,10 @@ import Testing
     let device = world.device(store)
     device.listen("online", QueryTarget("online"), .init(.value))
     device.engine.onDisconnect(.put("online", json("false")), completion: nil)
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.isReachable = false
     device.transport.disconnect(serverNotices: false)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["online value true"])
     #expect(world.data("online") == json("true"))
     device.transport.endLost()
@@ -229,12 +229,12 @@ import Testing
     world.serverSets("a", #"{".value":1,".priority":2}"#)
     let device = world.device(store)
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     world.serverSets("a/b", "3")
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart(isOnline: false)
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == [#"a value {".priority":2,"b":3}"#])
   }
 
@@ -251,7 +251,7 @@ import Testing
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
     device.listenToValue("all", QueryTarget("list"))
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart(isOnline: false)
     await device.idle()
     script.reset()
@@ -283,11 +283,11 @@ import Testing
       "list", Node(children: (0..<100).map { (Key("k\($0)"), text) }), in: World.namespace)
     let device = world.device(store)
     device.listenToValue("all", QueryTarget("list"))
-    await world.settle()
+    await world.waitUntilIdle()
     let sent = Sent(device)
     func reconnected() async throws -> (hash: String, compound: CompoundHash) {
       device.transport.disconnect()
-      await world.settle()
+      await world.waitUntilIdle()
       await world.pass(60_000)
       let listens = sent.all.compactMap { request -> (String, CompoundHash)? in
         guard case .listen(_, _, let hash, let compound?) = request else { return nil }
@@ -304,7 +304,7 @@ import Testing
     #expect(first.hash == NodeHash.hash(world.data("list")))
     #expect(isSame(try await reconnected().compound, first.compound))
     world.serverSets("list/k1", "1")
-    await world.settle()
+    await world.waitUntilIdle()
     let second = try await reconnected()
     #expect(second.hash == NodeHash.hash(world.data("list")))
     #expect(!isSame(second.compound, first.compound))
@@ -322,11 +322,11 @@ import Testing
     await device.idle()
     // Connected, and the token's answer is under way.
     device.transport.hold(.toClient)
-    await world.settle()
+    await world.waitUntilIdle()
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.release()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.transport.counts.listens == 1)
     #expect(device.lines.take() == ["a value null"])
   }

@@ -45,7 +45,7 @@ import Testing
     let device = world.device(store, isOnline: isOnline) { [script] in
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     return device
   }
 
@@ -69,7 +69,7 @@ import Testing
       return nil
     }
     try await eventually("The change was not committed.") { script.counts.failures > commits }
-    await world.settle()
+    await world.waitUntilIdle()
     await heal(world)
     return await result.value
   }
@@ -81,7 +81,7 @@ import Testing
     let world = try World()
     let device = await device(store, in: world)
     device.listenToValue("n", QueryTarget("n"))
-    await world.settle()
+    await world.waitUntilIdle()
     _ = device.lines.take()
     script.doubt(isMade: doubt.isMade, isBlind: doubt.isBlind)
     var receipts: [WriteReceipt] = []
@@ -89,15 +89,15 @@ import Testing
     await device.atOnce {
       for name in ["one", "two"] { receipts.append(device.set("n", Self.increment, name)) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     // One that comes while nobody knows has no place in the queue.
     let later = doubt.isBlind ? device.set("later", "1") : nil
-    await world.settle()
+    await world.waitUntilIdle()
     await heal(world)
     #expect(device.lines.all.contains("n value 2") == doubt.isMade)
     #expect(try await device.queued().count == (doubt.isMade ? 2 : 0))
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data == json(doubt.isMade ? #"{"n":2}"# : "null"))
     for receipt in receipts {
       let outcome = try await receipt.outcome
@@ -118,14 +118,14 @@ import Testing
     let world = try World()
     let device = await device(store, in: world)
     let receipt = device.set("n", Self.increment)
-    await world.settle()
+    await world.waitUntilIdle()
     let id = try #require(try await receipt.id)
     let error = try await change(device, in: world, doubt) { (engine) throws(DatabaseError) in
       try await engine.discard(id)
     }
     #expect((error == nil) == doubt.isMade)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await receipt.outcome == (doubt.isMade ? .discarded : .acknowledged))
     #expect(world.data == json(doubt.isMade ? "null" : #"{"n":1}"#))
   }
@@ -139,7 +139,7 @@ import Testing
     let world = try World(ServerConfiguration(rules: rules))
     let device = await device(store, in: world, isOnline: true)
     let receipt = device.set("n", Self.increment)
-    await world.settle()
+    await world.waitUntilIdle()
     let id = try #require(try await receipt.id)
     rules.open()
     let error = try await self.change(device, in: world, doubt) { (engine) throws(DatabaseError) in
@@ -150,7 +150,7 @@ import Testing
       }
     }
     #expect((error == nil) == doubt.isMade)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data == json(doubt.isMade ? #"{"n":1}"# : "null"))
     let left = try await device.engine.writes(after: nil, limit: 9, rejectedOnly: true)
     #expect(left.count == (doubt.isMade ? 0 : 1))
@@ -163,13 +163,13 @@ import Testing
     let world = try World()
     let device = await device(store, in: world)
     let receipt = device.set("n", Self.increment)
-    await world.settle()
+    await world.waitUntilIdle()
     script.doubt(isMade: doubt.isMade, isBlind: doubt.isBlind)
     device.engine.purge()
-    await world.settle()
+    await world.waitUntilIdle()
     await heal(world)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await receipt.outcome == (doubt.isMade ? .discarded : .acknowledged))
     #expect(world.data == json(doubt.isMade ? "null" : #"{"n":1}"#))
   }
@@ -182,7 +182,7 @@ import Testing
     let device = await device(store, in: world)
     script.doubt(isMade: isMade, isBlind: true)
     let receipt = device.set("n", Self.increment, "w")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.all == [])
     await device.engine.close()
     let error = await #expect(throws: DatabaseError.self) { try await receipt.outcome }
@@ -190,7 +190,7 @@ import Testing
     #expect(await #expect(throws: DatabaseError.self) { try await receipt.id }?.code == .closed)
     script.heal()
     await device.restart()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data == json(isMade ? #"{"n":1}"# : "null"))
   }
 }

@@ -36,7 +36,7 @@ import Testing
     dropped = nil
     #expect(await followers(of: device) == 2)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await held.outcome == .acknowledged)
     #expect(device.lines.take() == ["told done"])
     #expect(await followers(of: device) == 0)
@@ -89,14 +89,14 @@ import Testing
   func `The sendings of every write are counted`(_ store: Store, _ write: Int) async throws {
     let world = try World()
     let device = world.device(store)
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     Self.writes[write](device)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await device.queued().map(\.attempts) == [1], "while it is under way")
     device.transport.loseAnswer()
     device.transport.release()
-    await world.settle()
+    await world.waitUntilIdle()
     for round in 1...3 {
       #expect(try await device.queued().map(\.attempts) == [round], "between two connections")
       guard round < 3 else { break }
@@ -108,7 +108,7 @@ import Testing
     #expect(try await device.queued().map(\.attempts) == (isKept ? [3] : []))
     device.transport.refuse(next: 1)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     let attempts = try await device.queued().map(\.attempts)
     #expect(attempts == (isKept ? [4] : []), "with the one that was refused")
   }

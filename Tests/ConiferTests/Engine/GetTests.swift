@@ -18,7 +18,7 @@ import Testing
     device.listen("a", QueryTarget("a"), [])
     let last = QueryTarget("l", try QuerySpec.default.limited(toLast: 1))
     device.listen("l", last, [])
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold()
     device.set("a/b", "5")
     device.get("a", QueryTarget("a"))
@@ -36,9 +36,9 @@ import Testing
     world.serverSets("a", "1")
     let device = world.device(store)
     let id = device.listen("a", QueryTarget("a"), [])
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.stopObserving(id)
-    await world.settle()
+    await world.waitUntilIdle()
     // One is under way when the app goes.
     device.transport.hold()
     device.get("first", QueryTarget("a"))
@@ -87,7 +87,7 @@ import Testing
     #expect(node[Path("n")] == json("8") && node[Path("x")] == json(#""new""#))
     let writes = sent.paths.count
     #expect(writes < far, "\(writes) writes were sent before")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("w") == node)
     // What is cached is the server's.
     device.engine.goOffline()
@@ -104,16 +104,16 @@ import Testing
     world.serverSets("a", #"{"b":1}"#)
     let device = world.device(store)
     device.get("first", QueryTarget("a"))
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.intercept { request in
       if case .get = request { Response(status, reason: "by the test") } else { nil }
     }
     device.set("a/c", "2")
-    await world.settle()
+    await world.waitUntilIdle()
     device.get("a", QueryTarget("a"))
     device.get("below", QueryTarget("a/b"))
     device.get("unknown", QueryTarget("x"))
-    await world.settle()
+    await world.waitUntilIdle()
     let code = DatabaseError(status, reason: nil, "").code
     #expect(
       device.lines.take() == [
@@ -132,12 +132,12 @@ import Testing
     let signIn = SignIn("alice")
     let device = world.device(store) { $0.tokenProvider = signIn }
     device.get("alice", QueryTarget("private"))
-    await world.settle()
+    await world.waitUntilIdle()
     signIn.set("bob")
     device.engine.refreshToken()
-    await world.settle()
+    await world.waitUntilIdle()
     device.get("bob", QueryTarget("private"))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == [#"alice got {"n":7}"#, "bob permission-denied"])
   }
 
@@ -146,7 +146,7 @@ import Testing
     world.serverSets("a", "1")
     let device = world.device(.memory)
     device.get("first", QueryTarget("a"))
-    await world.settle()
+    await world.waitUntilIdle()
     _ = device.lines.take()
     // A cable is pulled: nothing comes any more, and nothing says so.
     device.transport.hold()

@@ -23,14 +23,14 @@ import Testing
     world.serverSets("scores", #"{"w":1,"x":100}"#)
     let device = world.device(store)
     device.listen("x", try newest(1), .init(.childChanged))
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.goOffline()
     device.update("", [("scores/x", Self.inc), ("elsewhere", Self.inc)])
     device.update("", [("scores/x", Self.inc), ("at", #"{".sv":"timestamp"}"#)])
     await device.idle()
     #expect(device.lines.take() == ["x changed x 105", "x changed x 110"])
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("scores/x") == json("110"))
     #expect(world.data("elsewhere") == json("5"))
   }
@@ -43,7 +43,7 @@ import Testing
     world.serverSets("scores", #"{"w":{"n":1},"x":{"n":100}}"#)
     let device = world.device(store)
     device.listen("x", try newest(1), .init(.childAdded))
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.goOffline()
     device.set("scores/x/n", Self.inc)
     await device.restart(isOnline: false)
@@ -52,7 +52,7 @@ import Testing
     #expect(device.lines.take() == [#"x added x {"n":105}"#])
     device.set("scores/x/n", Self.inc)
     device.get("whole", QueryTarget("scores/x"))
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(4_000)
     #expect(device.lines.take() == [#"whole got {"n":110}"#])
   }
@@ -74,7 +74,7 @@ import Testing
     device.listen("count", QueryTarget("count"), .init(.value))
     await device.idle()
     #expect(device.lines.take() == ["count value 3"])
-    await world.settle()
+    await world.waitUntilIdle()
   }
 
   /// What comes between two increments of a place that no view shows.
@@ -104,7 +104,7 @@ import Testing
       device.update(
         .root, [(Path("room/\(name)"), "1"), ("counts/b", #"{".sv":{"increment":1}}"#)])
     }
-    await world.settle()
+    await world.waitUntilIdle()
     switch event {
     case .nothing:
       device.engine.goOffline()
@@ -115,7 +115,7 @@ import Testing
       await step(world, device) { sent.all.isEmpty }
       device.transport.hold(.toServer)
       _ = increment("second")
-      await world.settle()
+      await world.waitUntilIdle()
       #expect(try await device.queued().count == 1)
     case .purge:
       device.engine.goOffline()
@@ -125,7 +125,7 @@ import Testing
     case .refusal, .retry:
       device.transport.refuse(next: 1)
       let first = increment("first")
-      await world.settle()
+      await world.waitUntilIdle()
       device.engine.goOffline()
       guard event == .retry else { break }
       _ = increment("second")
@@ -137,12 +137,12 @@ import Testing
       await step(world, device) { sent.all.isEmpty }
       device.transport.hold(.toServer)
       _ = increment("first")
-      await world.settle()
+      await world.waitUntilIdle()
     case .completion:
       let id = device.listen("counts", QueryTarget("counts"), .init(.value))
-      await world.settle()
+      await world.waitUntilIdle()
       device.engine.stopObserving(id)
-      await world.settle()
+      await world.waitUntilIdle()
       let sent = Sent(device)
       // The answer leaves it to the server what is at a, and counts incomplete until that is told.
       device.update(
@@ -152,7 +152,7 @@ import Testing
       }
       device.transport.hold(.toServer)
       _ = increment("first")
-      await world.settle()
+      await world.waitUntilIdle()
     }
     _ = increment("last")
     await device.idle()
@@ -166,7 +166,7 @@ import Testing
     #expect(device.lines.take() == ["b value \(counts.local)"])
     device.transport.release()
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("counts/b") == json("\(counts.final)"))
     let last = counts.local == counts.final ? [] : ["b value \(counts.final)"]
     #expect(device.lines.take().suffix(1) == last[...])

@@ -25,7 +25,7 @@ import Testing
       $0.unknownOutcome = .leaveToApp
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     return (world, device, script)
   }
 
@@ -43,7 +43,7 @@ import Testing
     device.transport.loseAnswer()
     device.set("n", Self.increment, "one")
     device.set("m", "1", "two")
-    await world.settle()
+    await world.waitUntilIdle()
     for _ in 0..<3 { await world.pass(31_000) }
     #expect(world.data.isEmpty)
     #expect(try await device.queued().count == 2)
@@ -56,7 +56,7 @@ import Testing
     #expect(world.data("n") == json("1") && world.data("m") == json("1"))
     #expect(device.lines.take().sorted() == ["one outcome-unknown", "two done"])
     await device.restart()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("n") == json("1"))
     #expect(try await device.queued().count == 1)
   }
@@ -78,7 +78,7 @@ import Testing
     }
     #expect(world.data.isEmpty)
     script.releaseHardening()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("n") == json("1"))
     #expect(device.lines.take() == ["one done"])
   }
@@ -89,9 +89,9 @@ import Testing
     script.fail(.init(.full, "The disk is full: make room."), at: "setState")
     let receipt = device.set("n", Self.increment, "one")
     device.set("m", "1", "two")
-    await world.settle()
+    await world.waitUntilIdle()
     try await device.engine.discard(#require(try await receipt.id))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data == json(#"{"m":1}"#))
     #expect(device.lines.take() == ["one discarded", "two done"])
   }

@@ -16,12 +16,12 @@ import Testing
     world.serverSets("a", "1")
     let device = world.device(store)
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.set("a", "2", "w")
     await device.idle()
     // The server has it, the answer is lost.
     device.transport.loseAnswer()
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(30_000)
     // Never back to 1 in between.
     #expect(device.lines.take() == ["a value 1", "a value 2", "w done"])
@@ -37,10 +37,10 @@ import Testing
     for number in 0..<200 { device.set(Path("k\(number)"), "1") }
     device.engine.onDisconnect(.put("online", json("false")), completion: nil)
     device.set("online", "true")
-    await world.settle()
+    await world.waitUntilIdle()
     let sent = Sent(device)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     let all = sent.all
     let issued = all.firstIndex { if case .onDisconnectPut = $0 { true } else { false } }
     let written = all.firstIndex { if case .put("online", _, _) = $0 { true } else { false } }
@@ -62,9 +62,9 @@ import Testing
       engine.stopObserving(id)
     } cancel: { _ in
     }
-    await world.settle()
+    await world.waitUntilIdle()
     world.serverSets("l", #"{"a":1,"b":2,"c":3}"#)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(lines.take() == ["added a"])
   }
 
@@ -73,11 +73,11 @@ import Testing
     let world = try World()
     let device = world.device(store)
     device.listen("once", QueryTarget("l"), .init(.childAdded), isOnce: true)
-    await world.settle()
+    await world.waitUntilIdle()
     world.serverSets("l", #"{"a":1,"b":2}"#)
-    await world.settle()
+    await world.waitUntilIdle()
     world.serverSets("l/c", "3")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["once added a 1"])
     #expect(device.transport.counts.unlistens == 1)
   }
@@ -87,11 +87,11 @@ import Testing
     let world = try World()
     let device = world.device(store)
     device.listen("n", QueryTarget("n"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.set("n", "1", "one")
     device.set("n", #"{".sv":{"increment":1}}"#, "two")
     device.set("n", "null", "three")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       device.lines.take() == [
         "n value null", "n value 1", "n value 2", "n value null", "one done", "two done",
@@ -107,7 +107,7 @@ import Testing
     world.serverSets("b/1", "1")
     let device = world.device(store)
     device.listen("one", QueryTarget("b/1"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.set("b/2", "54")
     device.listen("b", QueryTarget("b"), .init(.value))
     await device.idle()
@@ -115,7 +115,7 @@ import Testing
     world.pump.step()
     #expect(world.data("b") == json(#"{"1":1,"2":54}"#))
     world.serverSets("b/2", "null")
-    await world.settle()
+    await world.waitUntilIdle()
     // The data has the hash of what was known, so it is not sent.
     #expect(device.transport.counts.overwrites == 1)
     #expect(device.lines.take().last == #"b value {"1":1}"#)
@@ -127,12 +127,12 @@ import Testing
     let world = try World()
     let device = world.device(store)
     device.listen("b", QueryTarget("b"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.refuse(next: 1)
     device.set("b/2", "54")
     device.set("b/2/x", "null")
     device.set("b/1", "1")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("b") == json(#"{"1":1}"#))
     #expect(device.lines.take().last == #"b value {"1":1}"#)
   }
@@ -144,15 +144,15 @@ import Testing
     world.serverSets("b", "107")
     let device = world.device(.memory)
     device.listen("b", QueryTarget("b"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     device.set("b/2/x", "null")
-    await world.settle()
+    await world.waitUntilIdle()
     world.serverSets("b/2/x", "121")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["b value 107", "b value null"])
     device.transport.release()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("b").isEmpty)
     #expect(device.lines.take() == [])
   }
@@ -161,10 +161,10 @@ import Testing
   func `An app that goes offline at once never connects`(_ store: Store) async throws {
     let world = try World()
     let device = world.device(store, isOnline: false)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.transport.state.withLock { $0.lastConnection } == 0)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.transport.state.withLock { $0.lastConnection } == 1)
   }
 }

@@ -16,7 +16,7 @@ import Testing
     let world = try World()
     let device = world.device(store)
     device.listenToValue("n", QueryTarget("n"))
-    await world.settle()
+    await world.waitUntilIdle()
     let before = device.transport.counts.toClient
     let release = DispatchSemaphore(value: 0)
     // The engine's thread is held up, as by a commit that takes its time.
@@ -27,7 +27,7 @@ import Testing
     let came = device.transport.counts.toClient - before
     #expect(came >= 64 && came <= 256, "\(came) messages wait in the client")
     release.signal()
-    await world.settle()
+    await world.waitUntilIdle()
     // Nothing is lost, and all came in order.
     #expect(
       device.lines.take().suffix(count) == (1...count).map { "n value \($0)" }[...])

@@ -16,18 +16,18 @@ import Testing
     world.serverSets("a", "0")
     let device = world.device(store)
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.goOffline()
     for number in 1...4 { device.set("a", "\(number)", "w\(number)") }
     device.engine.onDisconnect(.put("gone", json("true"))) { [lines = device.lines] error in
       lines.add("onDisconnect \(error.map { "\($0.code)" } ?? "done")")
     }
     device.add(1, at: "n", "t")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await device.queued().count == 4)
     _ = device.lines.take()
     device.engine.purge()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       device.lines.take() == [
         "a value 0", "t write-canceled null", "w1 write-canceled", "w2 write-canceled",
@@ -36,7 +36,7 @@ import Testing
     #expect(try await device.queued().isEmpty)
     let sent = Sent(device)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths == [])
     #expect(device.lines.take() == [])
     #expect(world.data == json(#"{"a":0}"#))
@@ -47,16 +47,16 @@ import Testing
     let world = try World()
     let device = world.device(store)
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toClient)
     device.set("a", "1", "w")
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.purge()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       device.lines.take() == ["a value null", "a value 1", "a value null", "w write-canceled"])
     device.transport.release()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["a value 1"])
   }
 }

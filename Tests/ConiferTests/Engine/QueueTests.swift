@@ -94,7 +94,7 @@ import Testing
     script.reset()
     let sent = Sent(device)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     let numbers = sent.all.compactMap { request -> Int? in
       guard case .put(_, let node, _) = request else { return nil }
       return node.leaf?.number.map { Int($0) }
@@ -157,11 +157,11 @@ import Testing
     }
     device.listen("a", QueryTarget("a"), .init(.value))
     device.set("a", "1", "before")
-    await world.settle()
+    await world.waitUntilIdle()
     _ = device.lines.take()
     script.fail(StoreError(.full, "The disk is full: make room."))
     let receipt = device.set("a", "2", "full")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["full storage-full"])
     guard case .failed(let error) = try await receipt.outcome else {
       Issue.record("it was queued")
@@ -169,18 +169,18 @@ import Testing
     }
     #expect(error.code == .storageFull)
     world.serverSets("a", "3")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["a value 3"])
     script.fail(nil)
     world.serverSets("a", #"{"b":4}"#)
     world.serverSets("a/c", "5")
     device.set("a/d", "6", "after")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().last == "after done")
     #expect(world.data("a") == json(#"{"b":4,"c":5,"d":6}"#))
     await device.restart(isOnline: false)
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     let kept = store == .memory ? [] : [#"a value {"b":4,"c":5,"d":6}"#]
     #expect(device.lines.take() == kept)
   }
@@ -194,18 +194,18 @@ import Testing
     let device = world.device(store) {
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     let one = device.set("a", "1", "one")
     await device.idle()
     script.fail(StoreError(.full, "The disk is full: make room."))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["one done"])
     // The store still takes it for waiting; the app is told what is.
     #expect(try await device.engine.outcome(of: try #require(try await one.id)) == .acknowledged)
     #expect(try await device.queued().isEmpty)
     script.fail(nil)
     device.set("b", "2", "two")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["two done"])
     #expect(try await device.queued().isEmpty)
     #expect(device.transport.counts.writes == 2)

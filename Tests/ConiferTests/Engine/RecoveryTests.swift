@@ -49,18 +49,18 @@ import Testing
     let device = world.device(store) {
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     script.fail(.init(.full, "The disk is full: make room."), at: failure.edit)
     let target = try kind.target()
     device.listenToValue("l", target)
-    await world.settle()
+    await world.waitUntilIdle()
     script.fail(nil)
     world.serverSets("l/c", "4")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().last == "l value \(kind.text)")
     await device.restart(isOnline: false)
     device.listenToValue("l", target)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["l value \(kind.text)"])
   }
 
@@ -74,23 +74,23 @@ import Testing
     let device = world.device(store) {
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     // The first data fails alone, and what comes behind it in the same commit does not.
     script.fail(.init(.full, "The disk is full: make room."), at: "saveQuery")
     device.transport.hold(.toClient)
     let target = try kind.target()
     device.listenToValue("l", target)
-    await world.settle()
+    await world.waitUntilIdle()
     world.serverSets("l/c", "4")
     await device.atOnce {
       device.transport.release()
       world.pump.run()
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().last == "l value \(kind.text)")
     await device.restart(isOnline: false)
     device.listenToValue("l", target)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().allSatisfy { $0 == "l value \(kind.text)" })
   }
 }

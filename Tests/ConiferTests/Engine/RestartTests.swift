@@ -18,16 +18,16 @@ import Testing
     device.set("a/y", "2")
     device.set("a/.priority", "7")
     device.update("a", [("z", "3"), ("x", "null")])
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart()
     let sent = Sent(device)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths == ["a", "a/y", "a/.priority", "a"])
     #expect(world.data("a") == json(#"{"y":2,"z":3,".priority":7}"#))
     #expect(try await device.queued().isEmpty)
     await device.restart()
     let again = Sent(device)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(again.paths == [])
   }
 
@@ -43,12 +43,12 @@ import Testing
     device.set("n", "5")
     device.set("n", #"{".sv":{"increment":2}}"#)
     device.set("n", #"{".sv":{"increment":3}}"#)
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart(isOnline: false)
     device.listen("a", QueryTarget("a"), .init(.value))
     device.listen("y", QueryTarget("a/y"), .init(.value))
     device.listen("n", QueryTarget("n"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == [#"a value {"y":2,"z":3}"#, "y value 2", "n value 10"])
   }
 
@@ -57,9 +57,9 @@ import Testing
     let world = try World()
     let device = world.device(store, isOnline: false)
     for number in 1...11 { device.set("a", "\(number)") }
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("a") == json("11"))
   }
 
@@ -69,12 +69,12 @@ import Testing
     world.serverSets("a", #"{"b":{"c":1},"d":2}"#)
     let device = world.device(store)
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart(isOnline: false)
     device.listen("a", QueryTarget("a"), .init(.value))
     device.listen("c", QueryTarget("a/b/c"), .init(.value), isOnce: true)
     device.listen("above", QueryTarget("/"), .all)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       device.lines.take() == [
         #"a value {"b":{"c":1},"d":2}"#, "c value 1", #"above added a {"b":{"c":1},"d":2}"#,
@@ -88,20 +88,20 @@ import Testing
     let limits = try [2, 4, 6].map { try QuerySpec.default.limited(toLast: $0) }
     let device = world.device(store)
     device.listen("four", QueryTarget("l", limits[1]), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == [#"four value {"c":3,"d":4,"e":5,"f":6}"#])
     await device.restart(isOnline: false)
     device.listen("four", QueryTarget("l", limits[1]), .init(.value))
     device.listen("two", QueryTarget("l", limits[0]))
     device.listen("six", QueryTarget("l", limits[2]))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       device.lines.take() == [
         #"four value {"c":3,"d":4,"e":5,"f":6}"#, "two added e 5", "two added f 6 after e",
         "six added c 3", "six added d 4 after c", "six added e 5 after d", "six added f 6 after e",
       ])
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     let told = device.lines.take()
     #expect(told.filter { $0.hasPrefix("two") } == [#"two value {"e":5,"f":6}"#])
     #expect(
@@ -119,13 +119,13 @@ import Testing
     world.serverSets("a", "1")
     let device = world.device(store)
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart(isOnline: false)
     world.serverSets("a", "null")
     device.listen("a", QueryTarget("a"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["a value 1", "a value null"])
   }
 
@@ -139,29 +139,29 @@ import Testing
     world.serverSets("list", "{\(items)}")
     let device = world.device(store)
     device.listen("l", QueryTarget("list"), .init(.childAdded))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().count == 50)
 
     await device.restart()
     device.listen("l", QueryTarget("list"), .init(.childAdded))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().count == 50)
     #expect(device.transport.counts.dataUpdates == 0)
     #expect(device.transport.counts.rangeMerges == 0)
 
     await device.restart(isOnline: false)
     device.listen("l", QueryTarget("list"), .init(.childAdded))
-    await world.settle()
+    await world.waitUntilIdle()
     world.serverSets("list/k120b", #"{"text":"new"}"#)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().count == 51)
     #expect(device.transport.counts.dataUpdates == 0)
     #expect(device.transport.counts.rangeMerges == 1)
 
     await device.restart(isOnline: false)
     device.listen("l", QueryTarget("list"), .init(.childAdded))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take().count == 51)
   }
 
@@ -172,12 +172,12 @@ import Testing
     let world = try World()
     let device = world.device(store, isOnline: false)
     let receipts = (1...3).map { device.set(Path("k\($0)"), "\($0)") }
-    await world.settle()
+    await world.waitUntilIdle()
     var ids: [WriteReceipt.ID] = []
     for receipt in receipts { ids.append(try #require(try await receipt.id)) }
     await device.restart()
     device.transport.refuse(next: 1)
-    await world.settle()
+    await world.waitUntilIdle()
     guard case .rejected(let error) = try await device.engine.outcome(of: ids[0]) else {
       Issue.record("not refused")
       return
@@ -197,12 +197,12 @@ import Testing
     device.set("a/b", "1")
     device.set("n", #"{".sv":{"increment":2}}"#)
     world.serverSets("n", "40")
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart(isOnline: false)
     device.listen("b", QueryTarget("a/b"), .init(.value))
     // Not what the client would have guessed, but what the server says.
     device.listen("n", QueryTarget("n"), .init(.value))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["b value 1", "n value 42"])
   }
 }

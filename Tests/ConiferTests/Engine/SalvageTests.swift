@@ -17,11 +17,11 @@ import Testing
     world.serverSets("a", #"{"b":1}"#)
     let device = world.device(store)
     device.listenToValue("a", QueryTarget("a"))
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.goOffline()
     var receipts: [WriteReceipt] = []
     for number in 1...4 { receipts.append(device.set(Path("k\(number)"), "\(number)")) }
-    await world.settle()
+    await world.waitUntilIdle()
     let last = try #require(try await receipts[3].id)
     await device.engine.close()
     try harm(device.directory)
@@ -30,7 +30,7 @@ import Testing
     let sent = Sent(device)
     device.listenToValue("a", QueryTarget("a"))
     let next = device.set("k5", "5")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths == ["k1", "k2", "k3", "k4", "k5"])
     #expect(device.lines.take().last == #"a value {"b":1}"#)
     #expect(FileManager.default.fileExists(atPath: device.directory + ".damaged"))

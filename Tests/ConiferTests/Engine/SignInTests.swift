@@ -35,7 +35,7 @@ import Testing
     let signIn = SignIn(user)
     if holds { signIn.hold() }
     let device = world.device(store, isOnline: isOnline) { $0.tokenProvider = signIn }
-    if !isStarting { await world.settle() }
+    if !isStarting { await world.waitUntilIdle() }
     return Setting(world: world, device: device, signIn: signIn, writers: writers)
   }
 
@@ -59,7 +59,7 @@ import Testing
           store, isOnline: isOnline, before.user, isStarting: before == .start)
         let (world, device) = (setting.world, setting.device)
         device.listenToValue("profile", QueryTarget("profile"))
-        await world.settle()
+        await world.waitUntilIdle()
         _ = device.lines.take()
         await device.atOnce { [lines = device.lines, engine = device.engine] in
           setting.signs(in: user)
@@ -70,17 +70,17 @@ import Testing
           device.add(1, at: "count", "count")
           device.get("get", QueryTarget("profile"))
         }
-        await world.settle()
+        await world.waitUntilIdle()
         #expect(try await device.queued().allSatisfy { $0.id.identity == user ?? "" })
         #expect(device.lines.all.contains("profile value 1"))
         device.engine.goOnline()
-        await world.settle()
+        await world.waitUntilIdle()
         let told = device.lines.take()
         for line in ["presence done", "profile done", "count committed 1", "get got 1"] {
           #expect(told.contains(line), "\(before) \(isOnline) \(user ?? "nobody"): \(told)")
         }
         device.transport.disconnect()
-        await world.settle()
+        await world.waitUntilIdle()
         let name = user ?? "nobody"
         // The rules are asked for an onDisconnect twice.
         #expect(
@@ -111,7 +111,7 @@ import Testing
     #expect(ids.map { $0?.identity } == (0..<24).map { users[$0 % users.count] ?? "" })
     for user in users {
       setting.signs(in: user)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     let wanted = (0..<24).map { "\(users[$0 % users.count] ?? "nobody") /own/w\($0)" }
     #expect(setting.writers.all.sorted() == wanted.sorted())
@@ -139,7 +139,7 @@ import Testing
     }
     #expect(try await write.id?.identity == "carol")
     while signIn.held > 0 { signIn.release() }
-    await setting.world.settle()
+    await setting.world.waitUntilIdle()
     #expect(setting.writers.all == ["carol /profile"])
     #expect(device.engine.authState.current == .signedIn(identity: "carol"))
   }
@@ -163,7 +163,7 @@ import Testing
     device.engine.goOnline()
     signIn.stopHolding()
     while signIn.held > 0 { signIn.release() }
-    await setting.world.settle()
+    await setting.world.waitUntilIdle()
     #expect(setting.writers.all == ["alice /early", "alice /late"])
   }
 
@@ -178,7 +178,7 @@ import Testing
     device.engine.refreshToken()
     let write = device.set("profile", "1")
     device.get("get", QueryTarget("v"))
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(4_000)
     #expect(try await device.queued().isEmpty && setting.writers.all.isEmpty)
     #expect(device.lines.take() == [isOnline ? "get got 7" : "get disconnected"])
@@ -191,7 +191,7 @@ import Testing
     for _ in 0..<3 { await world.pass(31_000) }
     #expect(try await write.id?.identity == "bob")
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(setting.writers.all == ["bob /profile"])
   }
 
@@ -215,7 +215,7 @@ import Testing
     signIn.stopHolding()
     while signIn.held > 0 { signIn.release() }
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(setting.writers.all == ["bob /profile"])
     #expect(device.engine.authState.current == .signedIn(identity: "bob"))
   }
@@ -232,22 +232,22 @@ import Testing
     device.engine.onDisconnect(.put("presence", json("false"))) { [lines = device.lines] error in
       lines.add("presence \(error.map { "\($0.code)" } ?? "done")")
     }
-    await world.settle()
+    await world.waitUntilIdle()
     setting.signs(in: isSame ? "alice" : "bob")
-    await world.settle()
+    await world.waitUntilIdle()
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     let told = Set(device.lines.take())
     if isSame {
       #expect(told == ["profile done", "count committed 1", "presence done"])
     } else {
       #expect(told == ["count write-canceled null", "presence write-canceled"])
       setting.signs(in: "alice")
-      await world.settle()
+      await world.waitUntilIdle()
       #expect(device.lines.take() == ["profile done"])
     }
     device.transport.disconnect()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(setting.writers.all.allSatisfy { $0.hasPrefix("alice ") })
     #expect(Set(setting.writers.all).count == (isSame ? 3 : 1))
   }
@@ -261,7 +261,7 @@ import Testing
       device.listenToValue("listener", QueryTarget("private"))
       device.get("get", QueryTarget("private"))
     }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(Set(device.lines.take()) == ["listener value 7", "get got 7"])
   }
 

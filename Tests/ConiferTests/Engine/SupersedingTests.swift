@@ -30,7 +30,7 @@ import Testing
     other.listenToValue("n", QueryTarget("n"))
     let device = device(world, store)
     device.listenToValue("n", QueryTarget("n"))
-    await world.settle()
+    await world.waitUntilIdle()
     _ = other.lines.take()
     var receipts: [WriteReceipt] = []
     await device.atOnce {
@@ -45,7 +45,7 @@ import Testing
       try await receipts[0].outcome == .superseded(by: .init(identity: "", number: 2)))
     let sent = Sent(device)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths == ["n"])
     #expect(world.data("n") == json("1000"))
     #expect(other.lines.take() == ["n value 1000"])
@@ -64,7 +64,7 @@ import Testing
     #expect(try await device.queued().count == 20)
     let sent = Sent(device)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(sent.paths.count == 20)
   }
 
@@ -88,7 +88,7 @@ import Testing
     #expect(try await last.id?.number == 5)
     device.listenToValue("a", QueryTarget("a"))
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("a") == json(#"{"b":5}"#))
     #expect(device.lines.take().last == #"a value {"b":5}"#)
     #expect(try await device.queued().isEmpty)
@@ -115,7 +115,7 @@ import Testing
       #expect(
         try await device.engine.writeTotals().pending == count + (isReplaced ? 0 : 1), "\(number)")
       device.engine.goOnline()
-      await world.settle()
+      await world.waitUntilIdle()
       try await receipt.acknowledged()
       #expect(world.data("n") == json("2"), "\(number)")
     }
@@ -132,7 +132,7 @@ import Testing
     await device.idle()
     #expect(try await device.queued().count == 2)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("n") == json(text == "null" ? "null" : "2"))
   }
 
@@ -140,7 +140,7 @@ import Testing
   func `What was sent is not superseded`(_ store: Store) async throws {
     let world = try World()
     let device = device(world, store, isOnline: true)
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     let first = device.set("n", "1", "one")
     await device.idle()
@@ -148,7 +148,7 @@ import Testing
     await device.idle()
     #expect(try await device.queued().map(\.state) == [.sent, .sent])
     device.transport.release()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["one done", "two done"])
     #expect(try await first.outcome == .acknowledged)
   }
@@ -164,7 +164,7 @@ import Testing
     device.set("n", "2", "two")
     device.transport.refuse(next: 1)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(
       device.lines.take() == [
         "n value 1", "n value 2", "n value null", "one permission-denied",
@@ -195,12 +195,12 @@ import Testing
     #expect(try await device.queued().count == 1)
     let sent = Sent(device)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     script.fail(nil)
     device.set("m", "1")
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.disconnect()
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(31_000)
     #expect(sent.paths == ["n", "m"])
     #expect(world.data("n") == json("2"))

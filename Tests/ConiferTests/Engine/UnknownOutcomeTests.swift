@@ -16,7 +16,7 @@ import Testing
     let world = try World()
     let device = world.device(store) { $0.unknownOutcome = policy }
     device.listenToValue("n", QueryTarget("n"))
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.loseAnswer()
     device.set("n", Self.increment, "one")
     await device.idle()
@@ -28,7 +28,7 @@ import Testing
     _ store: Store
   ) async throws {
     let (world, device) = try await doubt(store, .sendAgain)
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(2_000)
     #expect(world.data("n") == json("2"))
     #expect(device.lines.all.last == "one done" || device.lines.all.contains("one done"))
@@ -40,7 +40,7 @@ import Testing
   ) async throws {
     let (world, device) = try await doubt(store, .leaveToApp)
     device.set("m", "7", "two")
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(2_000)
     #expect(world.data("n") == json("1"))
     #expect(world.data("m") == json("7"))
@@ -56,7 +56,7 @@ import Testing
     // The app has looked, and decides.
     let id = try #require(waiting.first?.id)
     try await device.engine.retry(id)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("n") == json("2"))
     #expect(try await device.engine.outcome(of: id) == .acknowledged)
   }
@@ -67,17 +67,17 @@ import Testing
   ) async throws {
     let world = try World()
     let device = world.device(store) { $0.unknownOutcome = .leaveToApp }
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     for _ in 0..<3 { device.set("n", Self.increment) }
     device.update("m", [("a", Self.increment), ("b", "1")])
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await device.queued().map(\.state) == [.sent, .sent, .sent, .sent])
     // Nobody knows that they did not arrive.
     await device.restart(isOnline: false)
     for _ in 0..<70 { device.set("k", Self.increment) }
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("n").isEmpty && world.data("m").isEmpty)
     #expect(world.data("k") == json("70"))
     let waiting = try await device.engine.writes(after: nil, limit: 10, rejectedOnly: true)
@@ -94,7 +94,7 @@ import Testing
     let device = world.device(store) { $0.unknownOutcome = .leaveToApp }
     device.transport.refuseConnections(next: 1)
     device.set("n", Self.increment, "one")
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(2_000)
     #expect(world.data("n") == json("1"))
     #expect(device.lines.take() == ["one done"])
@@ -110,17 +110,17 @@ import Testing
       $0.unknownOutcome = .leaveToApp
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.loseAnswer()
     device.set("n", Self.increment, "one")
     await device.idle()
     script.fail(.init(.full, "The disk is full: make room."))
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(2_000)
     #expect(device.lines.take() == ["one outcome-unknown"])
     script.fail(nil)
     device.set("m", "1", "two")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("n") == json("1") && world.data("m") == json("1"))
     #expect(try await device.queued().count == 1)
   }

@@ -22,7 +22,7 @@ import Testing
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
     device.listenToValue("n", QueryTarget("n"))
-    await world.settle()
+    await world.waitUntilIdle()
     _ = device.lines.take()
     return (world, device, script)
   }
@@ -56,7 +56,7 @@ import Testing
     #expect(try await standing(device) == ["queued 0", "queued 0"])
     try await device.engine.discard(#require(try await receipt.id))
     script.releaseHardening()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data == json(#"{"m":1}"#))
     #expect(device.lines.take().filter { !$0.hasPrefix("n ") } == ["one discarded", "two done"])
   }
@@ -72,7 +72,7 @@ import Testing
     disconnect(device)
     try await deliver(world, device)
     script.releaseHardening()
-    await world.settle()
+    await world.waitUntilIdle()
     let waiting = try await device.queued()
     #expect(try await standing(device) == ["queued 0", "queued 0"])
     try await device.engine.discard(#require(waiting.first?.id))
@@ -94,13 +94,13 @@ import Testing
     disconnect(device)
     try await deliver(world, device)
     script.releaseHardening()
-    await world.settle()
+    await world.waitUntilIdle()
     await device.restart(isOnline: false)
     #expect(try await standing(device) == ["queued 0", "queued 0"])
     let first = try #require(try await device.queued().first)
     try await device.engine.discard(first.id)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("n") == json("1"))
     #expect(try await device.queued().isEmpty)
   }
@@ -111,10 +111,10 @@ import Testing
   ) async throws {
     let world = try World()
     let device = world.device(store, canDie: true) { $0.unknownOutcome = policy }
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     for _ in 0..<3 { device.set("n", Self.increment) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await standing(device) == ["sent 1", "sent 1", "sent 1"])
     let id = try #require(try await device.queued().first?.id)
     await #expect(throws: DatabaseError.self) { try await device.engine.discard(id) }
@@ -127,7 +127,7 @@ import Testing
     #expect(try await device.queued().isEmpty)
     #expect(try await device.engine.outcome(of: id) == .discarded)
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.data("n").isEmpty)
     #expect(device.lines.take().last == "n value null")
   }
@@ -156,21 +156,21 @@ import Testing
       $0.tokenProvider = signIn
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     device.transport.hold(.toServer)
     for name in ["one", "two"] { device.set("n", Self.increment, name) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await standing(device) == ["sent 1", "sent 1"])
     signIn.hold()
     script.fail(.init(.full, "The disk is full: make room."), at: "setState")
     device.transport.expireTokens()
     device.transport.release()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await standing(device) == ["queued 1", "queued 1"])
     script.fail(nil)
     let first = try #require(try await device.queued().first)
     try await device.engine.discard(first.id)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["one discarded"])
 
     // It is known for the next run, too.
@@ -180,7 +180,7 @@ import Testing
     await device.restart(isOnline: false)
     #expect(try await standing(device) == ["queued 1"])
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(60_000)
     #expect(world.data("n") == json("1"))
     #expect(try await device.queued().isEmpty)
@@ -200,7 +200,7 @@ import Testing
       $0.tokenProvider = signIn
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     script.holdHardening()
     device.set("n", Self.increment, "one")
     try await deliver(world, device)
@@ -209,13 +209,13 @@ import Testing
     try await deliver(world, device)
     #expect(try await standing(device) == [])
     script.releaseHardening()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(writers.all == [])
 
     disconnect(device)
     signIn.set("alice")
     device.engine.refreshToken()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await standing(device) == ["queued 0"])
     device.transport.isReachable = true
     await world.pass(60_000)
@@ -236,7 +236,7 @@ import Testing
       $0.tokenProvider = signIn
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     script.holdHardening()
     device.set("n", Self.increment, "one")
     try await deliver(world, device)
@@ -244,10 +244,10 @@ import Testing
     device.transport.expireTokens()
     try await deliver(world, device)
     script.releaseHardening()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(try await standing(device) == ["queued 0"])
     signIn.releaseAll()
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(60_000)
     #expect(world.data("n") == json("1"))
     #expect(device.lines.take() == ["one done"])
@@ -263,7 +263,7 @@ import Testing
       $0.unknownOutcome = policy
       $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
     }
-    await world.settle()
+    await world.waitUntilIdle()
     script.holdHardening()
     for _ in 0..<2 { device.set("n", Self.increment) }
     try await deliver(world, device)
@@ -275,13 +275,13 @@ import Testing
     #expect(waiting.map(\.state) == [.outcomeUnknown, .outcomeUnknown])
     try await device.engine.discard(#require(waiting.first?.id))
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     switch policy {
     case .sendAgain: #expect(try await device.queued().isEmpty)
     case .leaveToApp:
       #expect(world.data("n").isEmpty)
       try await device.engine.retry(#require(waiting.last?.id))
-      await world.settle()
+      await world.waitUntilIdle()
     }
     #expect(world.data("n") == json("1"))
   }

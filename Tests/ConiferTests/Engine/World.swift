@@ -109,7 +109,7 @@ final class World {
   }
 
   /// Delivers messages and lets the clients work until nothing is under way.
-  func settle() async {
+  func waitUntilIdle() async {
     repeat {
       for device in devices { await device.idle() }
     } while pump.step()
@@ -121,7 +121,7 @@ final class World {
       device.clock.advance(by: milliseconds)
       await device.idle()
     }
-    await settle()
+    await waitUntilIdle()
   }
 
   var data: Node { server.data(in: Self.namespace) }

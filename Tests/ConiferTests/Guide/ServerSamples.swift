@@ -24,7 +24,7 @@ enum ServerSamples {
     ).open()
     try await server.open("my-app", in: backend)
     server.set("rooms/r1", ["name": "Kitchen"], in: "my-app")
-    await server.settle("my-app")
+    await server.waitUntilIdle("my-app")
     try await backend.close()
   }
 

@@ -245,7 +245,7 @@ final class TwoClients {
       signIn.recover()
       signIn.releaseAll()
     }
-    await world.settle()
+    await world.waitUntilIdle()
     // What each user has queued is sent when that user is signed in.
     for user in Accounts.users.reversed() {
       for index in devices.indices { signIn(user, on: index) }
@@ -253,7 +253,7 @@ final class TwoClients {
     }
     // The checks end connections, which is to change nothing.
     for device in devices { device.engine.onDisconnect(.cancel(.root), completion: nil) }
-    await world.settle()
+    await world.waitUntilIdle()
   }
 
   // MARK: Checks
@@ -285,7 +285,7 @@ final class TwoClients {
       }
       if !queue.isEmpty { faults.append("device \(index) still has \(queue)") }
       let whole = Watcher(device, QueryTarget(.root))
-      await world.settle()
+      await world.waitUntilIdle()
       faults += whole.check(world.data).map { "device \(index): \($0)" }
     }
     // What is stored is what is shown; refused writes are not.
@@ -293,7 +293,7 @@ final class TwoClients {
     for (index, device) in devices.enumerated() {
       await device.restart(isOnline: false)
       let whole = Watcher(device, QueryTarget(.root))
-      await world.settle()
+      await world.waitUntilIdle()
       faults += whole.check(world.data).map { "device \(index), restarted: \($0)" }
     }
   }
@@ -319,7 +319,7 @@ final class TwoClients {
       trace("stored on device \(index): \(targets)")
       let again = targets.map { Watcher(device, $0) }
       let own = Watcher(device, QueryTarget("own"))
-      await world.settle()
+      await world.waitUntilIdle()
       await checkOwn(device, own.value)
       for watcher in again {
         faults += watcher.check(world.data(watcher.target.path)).map {
@@ -327,7 +327,7 @@ final class TwoClients {
         }
       }
       device.engine.goOnline()
-      await world.settle()
+      await world.waitUntilIdle()
     }
     watchers = []
   }

@@ -18,7 +18,7 @@ struct ClientBench {
   }
 
   /// Waits until the callback queue has done all that was handed to it before.
-  func settle() async {
+  func waitUntilIdle() async {
     await withCheckedContinuation { continuation in
       database.deliver { continuation.resume() }
     }

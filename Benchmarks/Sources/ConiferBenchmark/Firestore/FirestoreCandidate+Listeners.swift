@@ -52,7 +52,7 @@ extension FirestoreCandidate {
       _ = try await ear.wait()
     }
     for listener in listeners { listener.remove() }
-    for opened in [alone, beside] { try await opened.settle() }
+    for opened in [alone, beside] { try await opened.waitUntilIdle() }
     for (work, own) in times { record.add(work, name, own) }
     if counter_is_available() { record.add(.flushes, name, median(flushes)) }
   }
@@ -79,7 +79,7 @@ extension FirestoreCandidate {
         time.wall = watch.wall(until: at)
         times[work, default: []].append(time.scaled(1000))
         listener.remove()
-        try await opened.settle()
+        try await opened.waitUntilIdle()
         guard found == SampleRooms.messages else {
           throw BenchmarkFailure.lost(name, "what was given")
         }
@@ -117,7 +117,7 @@ extension FirestoreCandidate {
       }
       record.add(work, name, times)
       for listener in listeners { listener.remove() }
-      try await opened.settle()
+      try await opened.waitUntilIdle()
     }
   }
 }

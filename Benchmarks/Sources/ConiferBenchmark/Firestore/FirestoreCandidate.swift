@@ -13,7 +13,7 @@ final class FirestoreCandidate {
     let firestore: Firestore
 
     /// Returns once all that was asked for before is done.
-    func settle() async throws { try await firestore.disableNetwork() }
+    func waitUntilIdle() async throws { try await firestore.disableNetwork() }
   }
 
   /// The stores that the first round makes.
@@ -213,7 +213,7 @@ final class FirestoreCandidate {
     // What is done but once is done.
     try await onThread { _ = try store.count(SampleRooms.room(0)) }
     try await listen([SampleRooms.room(0)], client.firestore, ear)
-    try await client.settle()
+    try await client.waitUntilIdle()
     let many = plan.many
     let name = name
     let own = try await onThread {

@@ -120,7 +120,7 @@ public final class JournalStore: OrderedStore {
   /// Makes all commits durable and lets go of file and lock.
   ///
   /// - Throws: `io`, `poisoned`, `closed`.
-  public func suspend() throws(StoreError) { try letGo(to: .suspended) }
+  public func suspend() throws(StoreError) { try closeJournal(to: .suspended) }
 
   /// Opens the file again, with all checks.
   ///
@@ -139,7 +139,7 @@ public final class JournalStore: OrderedStore {
   ///
   /// - Throws: `io`, `poisoned`; the file is let go of all the same.
   public func close() throws(StoreError) {
-    do throws(StoreError) { try letGo(to: .closed) } catch  where error.code == .closed {}
+    do throws(StoreError) { try closeJournal(to: .closed) } catch  where error.code == .closed {}
   }
 
   // MARK: What they share
@@ -176,7 +176,7 @@ public final class JournalStore: OrderedStore {
       cause: cause.description)
   }
 
-  private func letGo(to next: Phase) throws(StoreError) {
+  private func closeJournal(to next: Phase) throws(StoreError) {
     try state.withLock { (state) throws(StoreError) in
       if case .suspended = state.phase { return state.phase = next }
       var opened = try Self.opened(state)

@@ -60,7 +60,7 @@ struct NodeDecoding: ScalarDecoding {
       case is Decimal.Type: Decimal(try decode(Double.self))
       default: nil
       }
-    // Not by a cast of nothing, which would be taken for an optional's nil.
+    // A cast of nil is avoided: it would succeed as the nil of an optional type.
     if let special, let value = special as? Value { return value }
     return try Value(from: self)
   }

@@ -2,12 +2,13 @@ package import ConiferStorage
 package import ConiferWire
 import Synchronization
 
-/// What databases of the class are made of where the app names nothing: for a module that chooses parts
-/// for apps, as this one chooses none.
+/// The storage and transport of databases that apps get from class methods such as
+/// ``Database/database()`` when their configuration names none. Conifer has no such defaults; a
+/// module above it, such as ConiferKit, installs them.
 package struct AppDefaults: Sendable {
   /// Where a database keeps its data once its persistence is on.
   let storage: @Sendable (DatabaseConfiguration) -> StorageConfiguration
-  /// The way to a host; nil for none.
+  /// The transport to a host; nil for none.
   let transport: @Sendable (_ host: String, _ isSecure: Bool) -> (any Transport)?
 
   package init(
@@ -20,9 +21,9 @@ package struct AppDefaults: Sendable {
 
   private static let installed = Mutex<AppDefaults?>(nil)
 
-  /// Those of this process; nil without such a module.
+  /// The installed defaults; nil when no module installed any.
   static var current: AppDefaults? { installed.withLock { $0 } }
 
-  /// Makes them those of this process; called before its first database is made.
+  /// Installs the defaults for this process. It must be called before the first database is made.
   package static func install(_ defaults: AppDefaults) { installed.withLock { $0 = defaults } }
 }

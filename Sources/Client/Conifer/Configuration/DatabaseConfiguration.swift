@@ -47,9 +47,9 @@ public struct DatabaseConfiguration: Sendable {
   public var dropsSupersededWrites = false
   /// Where the app's own code runs.
   public var callbackQueue = CallbackQueue.standard
-  /// Where the database reports what nobody else is told; tokens and data are never in it.
+  /// The log for problems that no caller is told. Tokens and data are never logged.
   public var logger = Logger(label: "conifer")
-  /// The time it goes by.
+  /// The clock for the time of day, timeouts and retries.
   public var clock: any EngineClock = SystemClock()
   /// Where random numbers come from: those of back-off, push ids and idempotency ids.
   public var random: @Sendable () -> UInt64 = {
@@ -116,7 +116,8 @@ extension DatabaseConfiguration {
     set { persistence.storage = newValue }
   }
 
-  /// The storage of a database of the class that names none; asked when the store is opened.
+  /// The default storage of a database that the app gets from a class method, used when the
+  /// configuration names no storage. It is called when the store is opened.
   var standardStorage: (@Sendable (DatabaseConfiguration) -> StorageConfiguration)? {
     get { persistence.standardStorage }
     set { persistence.standardStorage = newValue }
@@ -146,9 +147,9 @@ extension DatabaseConfiguration {
 }
 
 extension DatabaseConfiguration {
-  /// Checks that it makes sense.
+  /// Checks that the configuration is valid.
   ///
-  /// - Throws: `invalidConfiguration` for the first thing that does not.
+  /// - Throws: `invalidConfiguration` for the first setting that is not valid.
   public func validate() throws(DatabaseError) {
     if let fault { throw fault }
   }
@@ -156,7 +157,8 @@ extension DatabaseConfiguration {
   /// The storage that is opened: with the options, and in memory when persistence is off.
   var effectiveStorage: StorageConfiguration {
     guard isPersistenceEnabled ?? true, let storage = storage ?? standardStorage?(self) else {
-      // The durability was asked of the storage that stays closed.
+      // The configured durability applies to the storage that is not opened; memory has only its
+      // own.
       var options = options
       options.durability = .strongest
       return .memory(options)
@@ -164,10 +166,10 @@ extension DatabaseConfiguration {
     return storage.with(options)
   }
 
-  /// Why it makes no sense, or nil.
+  /// The first error in the configuration; nil when it is valid.
   var fault: DatabaseError? { mistakes.first?.error }
 
-  /// A configuration that makes sense, and what did not.
+  /// A valid copy of the configuration, and the errors that were corrected in it.
   func repaired() -> (DatabaseConfiguration, [DatabaseError]) {
     var sound = self
     for mistake in mistakes { mistake.repair(&sound) }

@@ -2,9 +2,9 @@ import Foundation
 
 /// What differs between operating systems.
 enum Platform {
-  /// Whether a number was made of a boolean; its class says so on no system.
+  /// Whether a number was made from a `Bool`. No public subclass of `NSNumber` tells.
   static func isBool(_ number: NSNumber) -> Bool {
-    // There is one object for each of the two, on every system.
+    // On every system all numbers made from `true` are one object, and so are those from `false`.
     number === NSNumber(value: true) || number === NSNumber(value: false)
   }
 }

@@ -1,8 +1,8 @@
 import ConiferStorage
 public import Dispatch
 
-// Settings as the Apple SDK has them. After the first use they change nothing: an error is logged, and
-// reading tells how it is.
+// Settings as the Apple SDK has them. Changes after the first use have no effect and are logged as
+// errors; reading a setting gives the value in use.
 extension Database {
   /// Whether data and queue are kept in the configuration's storage rather than in memory; with
   /// `ConiferKit`, in the app's directory where the configuration names none.

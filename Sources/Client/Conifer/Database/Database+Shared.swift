@@ -48,7 +48,7 @@ extension Database {
   ///   error, and gives the common database.
   public static func database(url: String) -> Database { DatabaseDirectory.common.database(url) }
 
-  /// Has databases that are made from now on log what they do in detail, or not.
+  /// Sets whether databases that are made after this call log in detail.
   ///
   /// - Parameter enabled: whether to.
   public static func setLoggingEnabled(_ enabled: Bool) {

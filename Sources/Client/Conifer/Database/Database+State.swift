@@ -16,8 +16,8 @@ extension Database {
 
   /// Tells the database that somebody signed in or out, so that it asks the token provider anew.
   ///
-  /// What the app asks for after the call, at once and on any thread, is done as who is signed in then:
-  /// it waits until the provider has answered.
+  /// Calls that the app makes after this one, on any thread, wait until the provider has answered,
+  /// and then run as the user who is signed in.
   public func tokenDidChange() { engine.refreshToken() }
 
   /// The server's time in milliseconds since 1970, as far as it is known.

@@ -17,7 +17,7 @@ public final class Database: Sendable {
 
   private let state: Mutex<State>
   private let makeEngine: @Sendable (DatabaseConfiguration) -> any DatabaseEngine
-  /// Of its own: another database's server may have another time.
+  /// Each database has its own generator, because each server has its own time.
   let pushIDs = Mutex(PushIDGenerator())
 
   /// A database; it opens its store and connects when it is first used.
@@ -26,7 +26,7 @@ public final class Database: Sendable {
   /// ``DatabaseConfiguration/validate()`` tells before.
   public convenience init(_ configuration: DatabaseConfiguration) {
     var configuration = configuration
-    // That of a database of the class comes with a storage that is for these alone.
+    // The default storage is only for databases that the app gets from the class methods.
     configuration.standardStorage = nil
     self.init(configuration) { Engine($0) }
   }
@@ -55,7 +55,8 @@ public final class Database: Sendable {
     return engine
   }
 
-  /// An app that has a storage without naming one may take the server for as given.
+  /// Logs an error when the database has the default storage and no transport: such an app may
+  /// expect a default server too.
   private func reportMissingServer() {
     let configuration = configuration
     guard configuration.standardStorage != nil, configuration.transport == nil else { return }
@@ -68,7 +69,7 @@ public final class Database: Sendable {
   /// What it was made with, and the settings as they are.
   public var configuration: DatabaseConfiguration { state.withLock { $0.configuration } }
 
-  /// Changes a setting, or logs that it is too late or makes no sense.
+  /// Changes a setting. Logs an error when the engine exists already or the new value is not valid.
   package func configure(_ name: String, _ change: (inout DatabaseConfiguration) -> Void) {
     let fault: DatabaseError? = state.withLock { state in
       var changed = state.configuration
@@ -85,7 +86,7 @@ public final class Database: Sendable {
     if let fault { report(fault) }
   }
 
-  /// Tells the log what nobody else is told.
+  /// Logs an error that no caller is told.
   func report(_ error: DatabaseError) {
     configuration.logger.error(
       "\(error.message)", metadata: ["code": "\(error.code)", "remedy": "\(error.remedy ?? "")"])

@@ -15,7 +15,7 @@ final class DatabaseDirectory: Sendable {
   static let isVerbose = Atomic(false)
 
   private let state = Mutex(State())
-  /// What databases are made of where the app names nothing; nil for nothing.
+  /// The default storage and transport; nil when no module installed any.
   private let defaults: AppDefaults?
 
   init(_ defaults: AppDefaults? = .current) { self.defaults = defaults }
@@ -25,7 +25,7 @@ final class DatabaseDirectory: Sendable {
     state.withLock { state in
       let name = Self.name(configuration.host, configuration.namespace)
       guard state.main == nil, state.others[name] == nil else { return false }
-      state.main = Database(asOnApple(configuration)) { Engine($0) }
+      state.main = Database(withSDKDefaults(configuration)) { Engine($0) }
       return true
     }
   }
@@ -34,7 +34,7 @@ final class DatabaseDirectory: Sendable {
   var main: Database {
     let (main, isNew) = state.withLock { state in
       if let main = state.main { return (main, false) }
-      let main = Database(asOnApple(DatabaseConfiguration())) { Engine($0) }
+      let main = Database(withSDKDefaults(DatabaseConfiguration())) { Engine($0) }
       state.main = main
       return (main, true)
     }
@@ -49,10 +49,10 @@ final class DatabaseDirectory: Sendable {
     return main
   }
 
-  /// The database with a URL: the main one, or another that is made as that was, in memory until its
-  /// persistence is set.
+  /// The database with a URL: the main one, or another one with the settings of the main one. The
+  /// other one keeps its data in memory until its persistence is enabled.
   func database(_ url: String) -> Database {
-    // Without defaults the main one has the way to the server, and it is a mistake to have none.
+    // Without defaults only the main database can have a transport, so it must be configured first.
     let main: Database? = defaults == nil ? self.main : state.withLock { $0.main }
     let place: DatabaseURL
     do throws(DatabaseError) {
@@ -72,7 +72,7 @@ final class DatabaseDirectory: Sendable {
     configuration.standardStorage = defaults?.storage
     configuration.isPersistenceEnabled = false
     if !isMain {
-      // The main one's way leads to the main one's host.
+      // The transport of the main database leads to that database's host.
       configuration.transport = configuration.transport?.leading(
         to: place.host, isSecure: place.isSecure)
     }
@@ -97,7 +97,7 @@ final class DatabaseDirectory: Sendable {
     return other
   }
 
-  /// Makes the main database of a URL, with the way that the defaults have.
+  /// Makes the main database from a URL, with the default transport.
   ///
   /// - Throws: `invalidURL`.
   func configure(url: String) throws(DatabaseError) -> Bool {
@@ -110,7 +110,7 @@ final class DatabaseDirectory: Sendable {
     "\(host.lowercased()) \(namespace.lowercased())"
   }
 
-  private func asOnApple(_ configuration: DatabaseConfiguration) -> DatabaseConfiguration {
+  private func withSDKDefaults(_ configuration: DatabaseConfiguration) -> DatabaseConfiguration {
     var configuration = configuration
     if configuration.storage == nil { configuration.standardStorage = defaults?.storage }
     configuration.isPersistenceEnabled = configuration.isPersistenceEnabled ?? false

@@ -6,8 +6,8 @@ import ConiferTree
 
 /// Brings the cache up to date with the server's answers to writes and reads, where no listen does.
 final class CacheUpdater {
-  /// The edits that bring the cache up to date with an acknowledged write, and the places that they
-  /// leave open.
+  /// The edits that bring the cache up to date with an acknowledged write, and the places whose new
+  /// values only the server knows.
   struct Update {
     var edits: [StorageEdit] = []
     /// Records of places that are known completely by it.
@@ -53,20 +53,22 @@ final class CacheUpdater {
     let isFarBehind = isQueueLong(behind: id)
     for change in changes {
       let owner = change.path.owner
-      // Whether it belongs to what a query above held, only the server knows.
+      // Only the server knows whether the new value still belongs to the result of a query above.
       cached.edits += completeness.outdated(above: owner)
       let isCurrent = listens.keepsCurrent(owner)
       if isCurrent, !isDataMissing { continue }
       if isFarBehind, !isCurrent, isUntouched(owner) {
-        // A query above that awaits another place must not become complete without this one.
+        // A query above that waits for another value must not be marked complete: this write is not
+        // cached.
         awaited.forget(owner)
         continue
       }
       if change.node.hasServerValues {
-        // The answer to the listen will tell.
+        // The open listen brings the value.
         if isCurrent { continue }
         guard !isFarBehind else {
-          // Thousands of questions would wait behind a long queue: the next listen tells.
+          // Thousands of reads would wait behind a long queue. The next listen brings the value
+          // instead.
           cached.edits += unknown(around: owner)
           awaited.forget(owner)
           continue
@@ -78,9 +80,9 @@ final class CacheUpdater {
       cached.edits.append(.overwrite(tree, change.path, change.node))
       cached.edits += completeness.outdated(below: owner)
       if isDataMissing {
-        listens.cacheMayDiffer(around: owner)
+        listens.markListensLagging(around: owner)
       } else if views.tree.hasView(within: change.path) {
-        // What open views below have is newer, as answers may be held back.
+        // Open views below may have newer data, because answers to writes can be held back.
         for target in listens.targets where change.path.contains(target.path) {
           cached.edits += listens.snapshot(of: target)
         }
@@ -94,8 +96,8 @@ final class CacheUpdater {
     return cached
   }
 
-  /// A write's answer could not be stored: when that is tried again the cache may be newer, so the value
-  /// is asked for instead.
+  /// Handles that the answer to a write could not be stored. When storing is tried again the cache
+  /// may have newer data, so the value is read from the server instead.
   ///
   /// - Returns: the places to ask for.
   func acknowledgeFailed(_ paths: [Path]) -> [Path] {
@@ -115,7 +117,7 @@ final class CacheUpdater {
   private func isQueueLong(behind id: OutboundWriteID) -> Bool {
     let totals = storage.read { (view, _) throws(StoreError) in try view.totals(id.lane) }
     guard let totals, totals.pending > 100, let newest = totals.newest else { return false }
-    // Some that wait may be of another kind, which are never sent: the count alone does not tell.
+    // The count alone does not tell, because it includes writes of other kinds that are never sent.
     return newest.rawValue >= id.number.rawValue + 100
   }
 
@@ -149,11 +151,12 @@ final class CacheUpdater {
 
   // MARK: Places whose values only the server knows
 
-  /// No read will tell the value of a place: the queries that hold it stay incomplete until they are listened to.
+  /// Stops waiting for the value of a place. The queries that hold it stay incomplete until they
+  /// are listened to.
   func stopAwaiting(_ path: Path) { awaited.forget(path) }
 
-  /// The value of a place is awaited: edits that end the completeness of the queries that hold it, until the server has
-  /// told it.
+  /// Begins to wait for the value of a place: returns edits that mark the queries that hold it as
+  /// incomplete until the server sends the value.
   private func beginAwaiting(_ path: Path) -> [StorageEdit] {
     let edits = unknown(around: path)
     let above = edits.compactMap { edit -> StoredQuery? in
@@ -169,14 +172,15 @@ final class CacheUpdater {
     return edits
   }
 
-  /// Forgets what waits for values when damage was found since: queries may be incomplete because of
-  /// that.
+  /// Stops waiting for all values when new damage was found: queries may be incomplete because of
+  /// the damage.
   private func forgetAfterDamage() {
     if storage.incidentCount > incidentCount { awaited = AwaitedValues() }
     incidentCount = storage.incidentCount
   }
 
-  /// The value of a place is awaited no longer: edits that mark queries complete again for which it was the last one.
+  /// The value of a place has arrived: returns edits that mark as complete the queries that waited
+  /// for this value alone.
   private func endAwaiting(_ path: Path) -> [StorageEdit] {
     storage.reportIncidents()
     forgetAfterDamage()

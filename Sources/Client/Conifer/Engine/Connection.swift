@@ -86,7 +86,7 @@ final class Connection {
   /// Adds actions to what is left to do, behind it.
   func add(_ more: [ConnectionAction]) { actions += more }
 
-  /// Takes what is to be done; what is not done is to be put back.
+  /// Takes the actions to carry out. The caller puts back those that it does not carry out.
   func takeActions() -> [ConnectionAction] {
     defer { actions = [] }
     return actions
@@ -146,7 +146,7 @@ final class Connection {
   /// Tells the log what the machine says.
   func log(_ words: String) { setup.logger.debug("\(words)") }
 
-  /// Has the machine told when a moment has come.
+  /// Wakes the machine at a time.
   func wake(at moment: Milliseconds) {
     setup.clock.wake(at: moment) { [post] in post(.tellConnection(.tick)) }
   }

@@ -23,15 +23,15 @@ final class EngineLoop: StepHandler {
   let transactions: Transactions
   let disconnects: Disconnects
   let lifetime: EngineLifetime
-  /// Has commits in doubt looked for again in so many milliseconds.
-  private let lookAgain: (Int64) -> Void
-  /// After how many milliseconds they are looked for the next time.
-  private var lookDelay = EngineLoop.firstLook
-  /// Whether they will be.
-  private var looksAgain = false
+  /// Schedules a check of in-doubt commits after so many milliseconds.
+  private let scheduleInDoubtCheck: (Int64) -> Void
+  /// The delay before the next check, in milliseconds.
+  private var inDoubtCheckDelay = EngineLoop.firstInDoubtCheckDelay
+  /// Whether a check is scheduled.
+  private var isInDoubtCheckScheduled = false
 
-  private static let firstLook: Int64 = 1_000
-  private static let longestLook: Int64 = 60_000
+  private static let firstInDoubtCheckDelay: Int64 = 1_000
+  private static let longestInDoubtCheckDelay: Int64 = 60_000
 
   init(
     _ setup: DatabaseConfiguration, _ steps: StepQueue<EngineLoop>, _ registrations: Registrations,
@@ -72,9 +72,9 @@ final class EngineLoop: StepHandler {
       storage: storage, setup: setup, views: views,
       connection: connection, user: user, listening: listening, writes: writes, gets: gets,
       transactions: transactions, disconnects: disconnects)
-    lookAgain = { [clock = setup.clock] delay in
+    scheduleInDoubtCheck = { [clock = setup.clock] delay in
       // Each step begins with a look.
-      clock.wake(at: clock.now + delay) { post(.run { $0.looksAgain = false }) }
+      clock.wake(at: clock.now + delay) { post(.run { $0.isInDoubtCheckScheduled = false }) }
     }
   }
 
@@ -83,7 +83,7 @@ final class EngineLoop: StepHandler {
 
   // MARK: Steps
 
-  /// Does a step, and what waited to know who is signed in.
+  /// Does a step, and then the steps that waited until it was known who is signed in.
   nonisolated(nonsending) func perform(_ step: Step) async {
     await performOne(step)
     for step in user.takeReady() { await performOne(step) }
@@ -166,28 +166,29 @@ final class EngineLoop: StepHandler {
         writes.queueAll()
         commitEdits()
       }
-      // What the new writes replaced is ended in a second commit, before any of them leaves.
+      // A second commit ends the writes that the new ones superseded, before any new one is sent.
       commitEdits()
       carryOutActions()
     } while !writes.unqueued.isEmpty || outbox.hasUncommitted || connection.hasActions
     connection.grantCredit()
     outbox.callApp()
-    scheduleLook()
+    scheduleNextInDoubtCheck()
   }
 
-  /// Has it found out later, after growing delays, whether commits were made that were reported as failed.
-  private func scheduleLook() {
-    guard outbox.isInDoubt else { return lookDelay = Self.firstLook }
-    guard !looksAgain else { return }
-    looksAgain = true
-    lookAgain(lookDelay)
-    lookDelay = min(lookDelay * 3 / 2, Self.longestLook)
+  /// Schedules a check, after growing delays, of whether commits that were reported as failed were
+  /// made.
+  private func scheduleNextInDoubtCheck() {
+    guard outbox.hasInDoubtCommits else { return inDoubtCheckDelay = Self.firstInDoubtCheckDelay }
+    guard !isInDoubtCheckScheduled else { return }
+    isInDoubtCheckScheduled = true
+    scheduleInDoubtCheck(inDoubtCheckDelay)
+    inDoubtCheckDelay = min(inDoubtCheckDelay * 3 / 2, Self.longestInDoubtCheckDelay)
   }
 
   /// Stores what waits for a commit.
   private func commitEdits() {
-    // What cannot be found out yet is looked for again later.
-    try? outbox.settleDoubts()
+    // Commits that stay in doubt are checked again later.
+    try? outbox.resolveInDoubtCommits()
     outbox.commit(after: writes.storeEarlierEnds, willStore: writes.willStore)
   }
 

@@ -62,7 +62,7 @@ final class Gets {
     let target = request.target
     if let error = DatabaseError(response, "Reading \(target) failed") {
       cache.stopAwaiting(target.path)
-      // What is cached may be what another user was allowed to read.
+      // The cached data may have been readable for another user only.
       guard response.status != .permissionDenied else { return answer(request, .failure(error)) }
       return answerFromCache(request, error)
     }
@@ -104,10 +104,10 @@ final class Gets {
     answer(request, .success(node))
   }
 
-  /// The server's answer with the writes over it that it does not contain.
+  /// The server's answer with the waiting writes over it.
   ///
-  /// A write that it has answered is in it, and none other of the queue: writes are answered in the order
-  /// of all requests.
+  /// Writes that the server has answered are part of the answer already. Other queued writes are
+  /// not, because the server answers requests in order.
   private func withWaitingWrites(_ node: Node, of target: QueryTarget) -> Node {
     let entries = views.queuedWrites(over: (target, node), isAnswered: connection.isAnswerDeferred)
     let scratch = SyncTree(cache: AnsweredData(node))

@@ -70,10 +70,10 @@ struct IncrementedValues {
     switch edit {
     // Children whose keys are stored come with their data.
     case .enqueue, .removeQuery, .setTrackedKeys, .updateTrackedKeys, .pin, .unpin: true
-    // What was cached before is the base again.
+    // The cached value is the base of the increments again.
     case .saveQuery(let query): !query.isComplete || !isTouched(by: query.path)
     case .finish(_, let other, .acknowledged): other < id
-    // The new write replaced all of the other one, and is in this already.
+    // The new write replaced all of the old one, and is applied to the values already.
     case .finish(_, let other, .superseded(by: let new)): other < id && new <= id
     case .setState(_, _, .sent), .setState(_, _, .outcomeUnknown): true
     case .overwrite(_, let path, _): !isTouched(by: path)

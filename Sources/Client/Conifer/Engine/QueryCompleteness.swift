@@ -8,8 +8,8 @@ struct QueryCompleteness {
   /// The queries that a listen keeps up to date.
   let listened: Set<QueryID>
 
-  /// Edits for filtered queries at and below a path where all data was replaced: what they hold is
-  /// older.
+  /// Edits for filtered queries at and below a path where all data was replaced: their cached
+  /// results are out of date.
   func outdated(below path: Path) -> [StorageEdit] {
     end { (view, tree) throws(StoreError) in
       let found = try view.trackedQueries(tree, at: path) + view.trackedQueries(tree, below: path)
@@ -17,8 +17,8 @@ struct QueryCompleteness {
     }
   }
 
-  /// Edits for filtered queries above a path where something changed: it may have come in to what they
-  /// hold, or gone.
+  /// Edits for filtered queries above a path where something changed: a child may have entered
+  /// their results, or left them.
   func outdated(above path: Path) -> [StorageEdit] {
     end { (view, tree) throws(StoreError) in
       var found: [StoredQuery] = []

@@ -197,8 +197,9 @@ struct QueueRequests {
 
   // MARK: All of them
 
-  /// Gives up all waiting and refused writes, transactions and onDisconnects of the user; each is told, after listeners were
-  /// told of the data without them. When the store does not let them go, the writes go on.
+  /// Gives up all waiting and refused writes, transactions and onDisconnects of the user. Listeners
+  /// are told of the data without them first, then the callers. When the store cannot remove the
+  /// writes, they stay queued.
   func purge() {
     guard let lane = storage.lane else { return }
     outbox.addEdits([.purge(lane)]) { [self] result in
@@ -258,7 +259,7 @@ extension PendingWrite.State {
 extension Engine {
   /// Asks something about the user's queue between two steps, and waits for the reply; also until it is
   /// known who is signed in, while the token provider is asked.
-  private func asking<R: Sendable>(
+  private func withQueue<R: Sendable>(
     isChange: Bool = false,
     _ question:
       @escaping @Sendable (QueueRequests, @escaping QueueRequests.Reply<R>) throws(DatabaseError) ->
@@ -281,14 +282,14 @@ extension Engine {
   func writes(
     after number: UInt64?, limit: Int, rejectedOnly: Bool
   ) async throws(DatabaseError) -> [PendingWrite] {
-    try await asking { requests, reply in
+    try await withQueue { requests, reply in
       reply(requests.list(after: number, limit: limit, rejectedOnly: rejectedOnly))
     }
   }
 
   /// What the current identity's queue holds.
   func writeTotals() async throws(DatabaseError) -> PendingWriteTotals {
-    try await asking { requests, reply in reply(requests.totals()) }
+    try await withQueue { requests, reply in reply(requests.totals()) }
   }
 
   /// Waits until a write has ended.
@@ -296,7 +297,7 @@ extension Engine {
     of id: WriteReceipt.ID
   ) async throws(DatabaseError) -> WriteReceipt.Outcome {
     let receipt = WriteReceipt()
-    let known: WriteReceipt.Outcome? = try await asking { requests, reply in
+    let known: WriteReceipt.Outcome? = try await withQueue { requests, reply in
       reply(requests.outcome(of: id, receipt))
     }
     guard let known else { return try await receipt.outcome }
@@ -306,7 +307,7 @@ extension Engine {
 
   /// Queues a refused write again, in its old place.
   func retry(_ id: WriteReceipt.ID) async throws(DatabaseError) {
-    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+    try await withQueue(isChange: true) { (requests, reply) throws(DatabaseError) in
       try requests.retry(id, reply)
     }
   }
@@ -315,14 +316,14 @@ extension Engine {
   func edit(
     _ id: WriteReceipt.ID, to new: LocalWrite
   ) async throws(DatabaseError) -> WriteReceipt {
-    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+    try await withQueue(isChange: true) { (requests, reply) throws(DatabaseError) in
       try requests.edit(id, to: new, reply)
     }
   }
 
   /// Gives up a write that is not under way to the server.
   func discard(_ id: WriteReceipt.ID) async throws(DatabaseError) {
-    try await asking(isChange: true) { (requests, reply) throws(DatabaseError) in
+    try await withQueue(isChange: true) { (requests, reply) throws(DatabaseError) in
       try requests.discard(id, reply)
     }
   }

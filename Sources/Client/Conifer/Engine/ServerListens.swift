@@ -55,8 +55,8 @@ final class ServerListens {
     return QueryCompleteness(storage: storage, listened: Set(complete)).unknown(around: path)
   }
 
-  /// Whether the server tells of a place by itself, maybe not yet: a view that loads all data is open there or above, or
-  /// a filtered one above was sent the child that holds it.
+  /// Whether the server sends, or will send, changes of a place without being asked: an open listen
+  /// without a filter covers it, or the child that holds it was sent for a filtered listen above.
   func keepsCurrent(_ path: Path) -> Bool {
     if views.tree.hasWholeView(covering: path) { return true }
     for target in active.keys where !target.spec.isDefault && target.path.count < path.count {
@@ -67,10 +67,10 @@ final class ServerListens {
     return false
   }
 
-  /// An acknowledged write was put into the cache, and whether the server still has it will be told: all that the views have
-  /// is stored with the next data or answer of the listens there.
-  func cacheMayDiffer(around path: Path) {
-    for target in active.keys where target.path.touches(path) { active[target]?.lag() }
+  /// Marks the listens around a place as lagging, after an acknowledged write was cached that newer
+  /// server data may replace. Their next data or answer then stores all that their views have.
+  func markListensLagging(around path: Path) {
+    for target in active.keys where target.path.touches(path) { active[target]?.markLagging() }
   }
 
   // MARK: Begin and end
@@ -102,7 +102,8 @@ final class ServerListens {
     connection.tell(.unlisten(listen))
   }
 
-  /// The server knows a listen no longer: what is stored of it may be evicted, and gets may renew it.
+  /// Forgets a listen that the server no longer has. Its cached data may be evicted, and reads may
+  /// replace it.
   func forget(_ target: QueryTarget) {
     guard let stored = active.removeValue(forKey: target)?.stored, let backend = storage.backend
     else { return }
@@ -114,7 +115,7 @@ final class ServerListens {
     let data = views.tree.sentData(of: listen.target) ?? .empty
     let known = active[listen.target]?.hash.flatMap { $0.node.isIdentical(to: data) ? $0 : nil }
     let hash = known ?? ListenHash(data)
-    // Of little data it is computed as fast as it is kept.
+    // The hash of little data costs no more than keeping it.
     active[listen.target]?.hash = hash.compound == nil ? nil : hash
     connection.send(
       .request(
@@ -136,7 +137,7 @@ final class ServerListens {
     _ windowChanges: [SyncResult.WindowChange], isComplete: Bool
   ) {
     guard active[target] != nil else { return }
-    // Kept longer, it would keep old data in memory.
+    // A hash that is kept also keeps the old data in memory.
     active[target]?.hash = nil
     let replacesAll = path == target.path && changes.first?.path.isRoot == true
     store(of: target, isComplete: isComplete || replacesAll) {
@@ -160,7 +161,8 @@ final class ServerListens {
     }
   }
 
-  /// The server has answered a listen: has stored that it has all its data, and what the store lacks of it.
+  /// Stores that a listen has all its data, after the server answered it, and the data that the
+  /// store lacks.
   func storeAnswer(_ target: QueryTarget) {
     switch active[target]?.coverage {
     case .complete, nil: break
@@ -170,8 +172,8 @@ final class ServerListens {
     }
   }
 
-  /// Commits server data of a listen, as its record allows: a change, or all that the view has where the store lacks
-  /// some of that.
+  /// Commits server data of a listen: the change, or all data of the view when the store lags
+  /// behind it.
   private func store(of target: QueryTarget, isComplete: Bool, _ change: () -> [StorageEdit]) {
     guard var listen = active[target] else { return }
     let edits = listen.isLagging ? snapshot(of: target) : change()
@@ -189,7 +191,8 @@ final class ServerListens {
       case (.success, .data), (.success, .completion): break
       case (_, .record) where !isActive(listen): break
       case (.success(let numbers), .record(_, let tree)):
-        // Of the queries that were saved, its own is the last; one that is being evicted is new again.
+        // The commit's last saved query is the listen's own. One that is being evicted must be
+        // saved anew.
         var id = numbers.queries.last
         if let found = id, storage.backend?.setActive(true, found, in: tree) != true { id = nil }
         active[listen.target]?.numbered(id)
@@ -283,8 +286,9 @@ struct ActiveListen {
   /// Whether the store lacks some of what the view has.
   var isLagging: Bool { if case .lagging = coverage { true } else { false } }
 
-  /// The listen has begun. A filtered one stores its record by itself, as the keys of its query are stored under the
-  /// number that it is given; what it has by then is stored behind it.
+  /// Begins the listen. A filtered one commits its record first, because the keys of its query are
+  /// stored under the number that the record is given. Data that comes meanwhile is stored after
+  /// that.
   mutating func begin() -> Commit? {
     guard case .new(let query) = record, !query.isDefault else { return nil }
     return save(query, before: query, [])
@@ -304,17 +308,17 @@ struct ActiveListen {
     switch record {
     case .none: return nil
     case .new(let query) where !query.isDefault:
-      lag()
+      markLagging()
       return begin()
     case .new(let query):
-      catchUp()
+      markCaughtUp()
       var complete = query
       complete.isComplete = query.isComplete || isComplete
       return save(complete, before: query, isComplete ? edits + outdated() : edits)
     case .numbering(let query, _):
-      // The first data may yet fail: this must not make complete what is not there.
+      // The first data may still fail to be stored, so the record must not be marked complete here.
       guard query.isDefault, query.isComplete || !isComplete else {
-        lag()
+        markLagging()
         return nil
       }
       return edits.isEmpty ? nil : .data(edits)
@@ -325,11 +329,11 @@ struct ActiveListen {
         query.isComplete = true
         edits.append(.saveQuery(query))
         record = .stored(StoredQuery(id: stored.id, query: query))
-        catchUp()
+        markCaughtUp()
         return .completion(edits, before: stored)
       }
       guard !edits.isEmpty else { return nil }
-      catchUp()
+      markCaughtUp()
       return .data(edits)
     }
   }
@@ -341,20 +345,21 @@ struct ActiveListen {
     return .record(edits + [.saveQuery(query)], query.tree)
   }
 
-  /// Its record was committed, and has a number; without one it is being evicted, and new again.
+  /// The record was committed under a number. Nil means that the query is being evicted; the record
+  /// is new again.
   mutating func numbered(_ id: QueryID?) {
     guard case .numbering(let query, let before) = record else { return }
     if let id {
       record = .stored(StoredQuery(id: id, query: query))
     } else {
       record = .new(before)
-      lag()
+      markLagging()
     }
   }
 
   /// A commit of the listen failed.
   mutating func failed(_ commit: Commit) {
-    lag()
+    markLagging()
     switch commit {
     case .data: break
     case .completion(_, let before): record = .stored(before)
@@ -362,8 +367,8 @@ struct ActiveListen {
     }
   }
 
-  /// It is not known any longer whether what was cached before the listen began is complete: the record is incomplete
-  /// until all the listen's data is stored.
+  /// Marks the record as incomplete until all data of the listen is stored: the data that was
+  /// cached before the listen began may no longer be complete.
   mutating func doubt() {
     guard case .stored(let stored) = record, stored.query.isComplete, !hasStoredAll else { return }
     var query = stored.query
@@ -383,7 +388,7 @@ struct ActiveListen {
   }
 
   /// The store lacks some of what the view has.
-  mutating func lag() { coverage = .lagging(isComplete: isComplete) }
+  mutating func markLagging() { coverage = .lagging(isComplete: isComplete) }
 
-  private mutating func catchUp() { coverage = isComplete ? .complete : .unconfirmed }
+  private mutating func markCaughtUp() { coverage = isComplete ? .complete : .unconfirmed }
 }

@@ -32,7 +32,7 @@ struct ServerUpdates {
     }
   }
 
-  /// Has a change of server data stored, and the listeners told behind it what the views made of it.
+  /// Has a change of server data stored, and after that listeners told of the resulting events.
   ///
   /// - Parameters:
   ///   - path: where.

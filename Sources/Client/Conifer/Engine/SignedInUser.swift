@@ -62,8 +62,8 @@ final class SignedInUser {
         token: token, isChanging: change != nil, limits: Self.limits, seed: setup.random()))
     if let token { authState.set(.known(identity: token.identity)) }
     if kept != nil, !setup.keepsLastToken { storeToken(nil) }
-    // A write of an app that is just starting belongs to the user who turns out to be signed in,
-    // not to nobody.
+    // A write that the app makes while it starts belongs to the user who turns out to be signed in,
+    // and is not stored as nobody's.
     if let identification = connection.identification { take(identification) }
   }
 
@@ -115,8 +115,8 @@ final class SignedInUser {
 
   // MARK: What is known
 
-  /// It is known who is signed in, or no longer. That is stored too, so that the next start does not take the last user
-  /// for the present one.
+  /// It is known who is signed in, or no longer. The store is told too, so that the next start does
+  /// not use the lane of the last user before the provider has answered.
   func changed(_ identification: Identification) {
     take(identification)
     store(isChanging: identification != .known)

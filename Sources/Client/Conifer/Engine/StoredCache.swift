@@ -36,8 +36,8 @@ final class StoredCache: ServerCache {
   private func stored(_ target: QueryTarget) throws(StoreError) -> CachedNode {
     let (path, spec) = (target.path, target.spec.normalized)
     return try backend.read { (view) throws(StoreError) in
-      // What a filtered listen brought is never older than what lies there for others: when those
-      // bring all, it is no longer complete.
+      // The result of a filtered listen is never older than other data at the path: when a listen
+      // for all data completes, it marks the filtered queries as incomplete.
       if !spec.isDefault, let own = try view.trackedQuery(tree, path, spec.identifier),
         own.query.isComplete
       {

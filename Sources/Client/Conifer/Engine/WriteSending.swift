@@ -17,8 +17,9 @@ struct WriteSending {
 
   /// Reads the next writes of the queue for the connection.
   func readQueue(_ lane: Lane, after: WriteID?, limit: Int) {
-    // What is in doubt would be sent from here, and again once it is found.
-    let page = outbox.isInDoubt ? nil : readWaiting(lane, after: after, limit: limit)
+    // A write of an in-doubt commit would be sent from here, and a second time after the commit is
+    // found.
+    let page = outbox.hasInDoubtCommits ? nil : readWaiting(lane, after: after, limit: limit)
     storage.reportIncidents()
     // A queue that cannot be read now is asked for again with the next write or connection.
     let (found, isLast) = page ?? ([], false)
@@ -51,7 +52,7 @@ struct WriteSending {
         guard waiting.isEmpty, page.count == limit, let end = page.last else {
           return (waiting, page.count < limit)
         }
-        // All of these have ended, though the store was not told.
+        // All writes of the page have ended, but the store still has them as waiting.
         last = end.id
       }
     }
@@ -74,8 +75,9 @@ struct WriteSending {
     }
   }
 
-  /// The mark that writes are sent is durable, or could not be stored. Without it they wait if the app
-  /// wants each applied at most once; otherwise they are sent, as applying one twice is the smaller evil.
+  /// The mark that writes are sent is durable, or could not be stored. Without a mark the writes
+  /// wait if the app wants each applied at most once. Otherwise they are sent, and may be applied
+  /// twice after a crash.
   func marked(_ ids: [OutboundWriteID], _ fault: DatabaseError?) {
     if let fault {
       let waits = setup.unknownOutcome == .leaveToApp

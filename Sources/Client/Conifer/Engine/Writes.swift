@@ -23,8 +23,8 @@ struct Writes {
 
   // MARK: Before a commit
 
-  /// Stores how writes ended, where that could not be stored before, in commits of their own. All else that waits is
-  /// stored next.
+  /// Stores how writes ended, where storing that failed before, in commits of their own. Other
+  /// edits are committed after that.
   func storeEarlierEnds() {
     cache.willCommit()
     for id in progress.unstoredEnds {
@@ -34,7 +34,7 @@ struct Writes {
         _ = try outbox.commitNow(edits)
       } catch {
         switch error.code {
-        // It has ended already, or is gone.
+        // The write has ended in the store already, or the store no longer has it.
         case .invalid: break
         // The others cannot be stored either.
         case .full, .poisoned: return
@@ -69,7 +69,7 @@ struct Writes {
           guard let id = numbers.writes.first else { return }
           queued(QueuedWrite(id: id, content: content), caller, lane, numbers.commit)
         case .failure(let error):
-          // Nobody will say whether it was queued.
+          // No later check will tell whether it was queued.
           if storage.isClosed { caller.receipt.close(storage.error) }
           fail(caller, DatabaseError(error, "The write to \(content.path) was not queued"))
         }
@@ -91,7 +91,8 @@ struct Writes {
     follow(id, caller)
     durability.tell(
       receipt, whenDurable: commit, as: setup.options.durability.wanted, in: storage)
-    // One that was found in the store later may be another user's by now, and views that opened since show it.
+    // A write that was found in the store after a doubtful commit may be another user's by now, and
+    // views that opened since show it already.
     if lane == storage.lane, !views.tree.holds(LanePosition(write.id)) {
       views.show(write, of: lane)
     }
@@ -131,13 +132,13 @@ struct Writes {
     let newID = OutboundWriteID(lane, new.id)
     let outcome = WriteReceipt.Outcome.superseded(by: WriteReceipt.ID(newID))
     outbox.addEdits(edits) { [self] stored in
-      // The end of the new write tells its followers whether what they wrote counts.
+      // The followers of the old write are told how the new write ended.
       let moved = progress.handFollowers(of: oldID, to: newID)
       end(oldID, outcome, nil, edits, stored)
       for follower in moved { watch(follower.receipt, newID) }
-      // Some may have been released meanwhile, and nobody told it.
+      // Receipts may have been released meanwhile, and no step has told so yet.
       progress.released(newID)
-      // Followers that the old write had itself taken over come first, and were told then.
+      // Followers that the old write had taken over itself were told then; they come first.
       for case let receipt? in moved.reversed().map(\.receipt) {
         if receipt.isEnded { break }
         receipt.end(outcome)
@@ -169,7 +170,7 @@ struct Writes {
         cache.touch(numbers.queries.suffix(cached.records.count), in: id.lane.tree)
       case .failure:
         let unknown = cache.acknowledgeFailed(paths)
-        // By the time that it is stored others may be listened to.
+        // By the time that this is stored, other places may be listened to.
         end(id, .acknowledged, nil) { [cache] in
           ended + unknown.flatMap { cache.completenessLost(around: $0) }
         }
@@ -192,7 +193,7 @@ struct Writes {
     }
   }
 
-  /// A write has ended: tells who waits for it, and keeps what the store was not told.
+  /// Ends a write: tells its followers, and keeps the edits that the store could not take.
   private func end(
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
     _ edits: [StorageEdit], _ stored: Outbox.Stored
@@ -216,7 +217,7 @@ struct Writes {
 
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
-    outbox.closeDoubts()
+    outbox.failInDoubtCommits()
     for follower in progress.removeFollowers() {
       follower.receipt?.close(error)
       if let completion = follower.completion { outbox.addCall { completion(error) } }

@@ -1,8 +1,8 @@
 import ConiferQuery
 import ConiferTree
 
-// Each returns a narrower query. Mistakes (two orders, a bound of the wrong type, two limits) make a
-// query with an error, which its use tells.
+// Each method returns a narrower query. A mistake (two orders, a bound of the wrong type, two
+// limits) makes a query whose use reports the error.
 extension DatabaseQuery {
   /// Orders by the values at a path below each child.
   public final func queryOrdered(byChild path: String) -> DatabaseQuery {

@@ -3,8 +3,8 @@ public import ConiferTree
 
 /// A query of the children at one path, with an order, a range and a limit.
 ///
-/// A query may be used from any thread. One that makes no sense exists too: what is done with it
-/// tells its ``error``, in the way of the call.
+/// A query may be used from any thread. An invalid query can be made too; calls that use it report
+/// its ``error``.
 public class DatabaseQuery: @unchecked Sendable {
   // Unchecked, as classes that are not final always are; all members are constant.
   /// The database that it belongs to.

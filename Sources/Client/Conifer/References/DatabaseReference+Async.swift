@@ -1,9 +1,9 @@
-// The forms for async code, by the Apple SDK's names. They return when the server has answered, which
-// offline takes until there is a connection; the write is local, shown and queued at once all the same,
-// and goes on when the waiting task is cancelled.
+// The async forms, with the names of the Apple SDK. They return when the server has answered;
+// offline they wait for a connection. The write is shown and queued at once, and goes on when the
+// waiting task is cancelled.
 //
-// A priority is `any Sendable` here: a trailing closure with typed parameters would be one, were it
-// `Any`, and the call with a block no longer be that.
+// Priorities are `any Sendable`. If they were `Any`, a trailing closure with typed parameters would
+// match a priority, and a call with a completion block would resolve to the wrong method.
 extension DatabaseReference {
   /// Replaces what is here, and waits until the server has.
   ///

@@ -78,17 +78,17 @@ extension DatabaseReference {
 
 extension DatabaseReference {
   private func onDisconnectPut(_ value: Any?, _ priority: Any?, _ block: CompletionBlock?) {
-    arrange(block) { () throws(DatabaseError) in
+    sendToEngine(block) { () throws(DatabaseError) in
       .put(path, try WriteRules.set(value, priority: priority, at: path))
     }
   }
 
   private func onDisconnectMerge(_ values: [AnyHashable: Any], _ block: CompletionBlock?) {
-    arrange(block) { () throws(DatabaseError) in try Self.merge(values, at: path) }
+    sendToEngine(block) { () throws(DatabaseError) in try Self.merge(values, at: path) }
   }
 
   private func onDisconnectCancel(_ block: CompletionBlock?) {
-    arrange(block) { () throws(DatabaseError) in
+    sendToEngine(block) { () throws(DatabaseError) in
       try WriteRules.check(path)
       return .cancel(path)
     }
@@ -103,7 +103,7 @@ extension DatabaseReference {
   }
 
   /// Hands an operation to the engine, or tells why it is none.
-  private func arrange(
+  private func sendToEngine(
     _ block: CompletionBlock?, _ make: () throws(DatabaseError) -> DisconnectRequest
   ) {
     let user = block.map { UserCode<((any Error)?, DatabaseReference)>($0) }

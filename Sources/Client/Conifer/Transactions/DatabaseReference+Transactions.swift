@@ -2,8 +2,8 @@ import ConiferSync
 import ConiferTree
 import Synchronization
 
-// A transaction runs on what is known here, again when the server has something else, and is queued
-// offline for the life of the process.
+// A transaction runs on the cached data, and again when the server has other data. Offline it is
+// queued until the process ends.
 extension DatabaseReference {
   /// Runs a transaction.
   ///

@@ -36,7 +36,7 @@ public final class MutableData {
   var node: Node { root.node[path] }
   /// The whole of the transaction's data.
   var whole: Node { root.node }
-  /// What was wrong first of what was set.
+  /// The first error of a value that was set.
   var error: DatabaseError? { root.error }
 
   /// The data: a String, a number, a Bool, `[String: Any]`, `[Any]`, or nil where there is nothing.

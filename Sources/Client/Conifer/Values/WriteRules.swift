@@ -185,8 +185,9 @@ struct ValueReader {
 
   private mutating func append(_ value: Any?) throws(TreeError) {
     guard let value else { return try builder.append(.null) }
-    // By exact type first: a cast would take a number of 1 for true, and one to a class of Foundation
-    // would copy whole containers on Linux, which are therefore looked for before.
+    // Exact types are checked first, because a cast would take the number 1 for true. Classes of
+    // Foundation are checked before casts too, because on Linux a cast to one would copy whole
+    // containers.
     if let event = Self.native(value) { return try builder.append(event) }
     if let optional = value as? any OptionalValue { return try append(optional.wrapped) }
     if let dictionary = value as? [String: Any] { return try append(dictionary) }
@@ -204,7 +205,7 @@ struct ValueReader {
     )
   }
 
-  /// What a value of the layer below means; apps that import it may give its types too.
+  /// The node of a value of the module ConiferTree, which apps may import and use.
   private static func tree(_ value: Any) -> Node? {
     switch value {
     case let node as Node: node

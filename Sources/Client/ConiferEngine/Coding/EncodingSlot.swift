@@ -9,12 +9,12 @@ package final class EncodingSlot {
 
   private var content = Content.scalar(nil)
   /// Whether a type asked for two containers of different kinds: what it put into one of them is lost.
-  private var isTorn = false
+  private var mixesContainerKinds = false
 
   package init() {}
 
   package func set(_ scalar: Any?) {
-    if isFilled { isTorn = true }
+    if isFilled { mixesContainerKinds = true }
     content = .scalar(scalar)
   }
 
@@ -29,8 +29,8 @@ package final class EncodingSlot {
   }
 
   private func begin(_ new: Content) {
-    if case .scalar(.some) = content { isTorn = true }
-    if isFilled { isTorn = true }
+    if case .scalar(.some) = content { mixesContainerKinds = true }
+    if isFilled { mixesContainerKinds = true }
     content = new
   }
 
@@ -50,7 +50,7 @@ package final class EncodingSlot {
       members.append((key, slot))
       content = .object(members)
     } else {
-      isTorn = true
+      mixesContainerKinds = true
     }
     return slot
   }
@@ -62,7 +62,7 @@ package final class EncodingSlot {
       elements.append(slot)
       content = .array(elements)
     } else {
-      isTorn = true
+      mixesContainerKinds = true
     }
     return slot
   }
@@ -80,7 +80,7 @@ package final class EncodingSlot {
   package func value(null: Any) throws -> Any? { try value(null, []) }
 
   private func value(_ null: Any, _ path: [any CodingKey]) throws -> Any? {
-    if isTorn {
+    if mixesContainerKinds {
       throw refused(
         path, "the type asked for containers of several kinds; encode it into one of them")
     }

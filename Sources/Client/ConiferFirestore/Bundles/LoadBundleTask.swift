@@ -2,7 +2,7 @@ import Synchronization
 
 /// Whether loading a bundle failed, goes on or is complete.
 public enum LoadBundleTaskState: Sendable, Hashable {
-  /// It was given up; nothing of what was not taken in will be.
+  /// Loading was given up. What is not in the cache yet will not be loaded.
   case error
   /// It is being taken in.
   case inProgress
@@ -44,7 +44,7 @@ public final class LoadBundleTask: Sendable {
     var lastHandle = 0
   }
 
-  private typealias Told = (
+  private typealias Delivery = (
     observers: [UserCode<LoadBundleTaskProgress>], progress: LoadBundleTaskProgress,
     failure: FirestoreError?
   )
@@ -60,8 +60,8 @@ public final class LoadBundleTask: Sendable {
     self.completion = completion.map { UserCode($0) }
   }
 
-  /// Has a block called with each progress, on the callback queue; one that comes late is told the last
-  /// progress of a task that has ended.
+  /// Calls a block with each progress, on the callback queue. A block that is added after the task
+  /// has ended gets the last progress.
   ///
   /// - Returns: what ends it.
   @discardableResult
@@ -89,8 +89,8 @@ public final class LoadBundleTask: Sendable {
 
   /// Takes in what the engine tells; called on the callback queue.
   func take(_ result: Result<BundleProgress, FirestoreError>) {
-    let told = state.withLock { state -> Told? in
-      // What has ended is told once.
+    let delivery = state.withLock { state -> Delivery? in
+      // A task that has ended reports nothing more.
       guard state.last.state == .inProgress else { return nil }
       switch result {
       case .success(let progress):
@@ -103,7 +103,7 @@ public final class LoadBundleTask: Sendable {
       if state.last.state != .inProgress { state.observers = [:] }
       return (observers, state.last, state.failure)
     }
-    guard let (observers, progress, failure) = told else { return }
+    guard let (observers, progress, failure) = delivery else { return }
     for observer in observers { observer(progress) }
     switch progress.state {
     case .inProgress: break

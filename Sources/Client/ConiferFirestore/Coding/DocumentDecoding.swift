@@ -44,7 +44,7 @@ struct DocumentDecoding: ScalarDecoding {
       case is DocumentReference.Type: try reference()
       default: nil
       }
-    // Not by a cast of nothing, which would be taken for an optional's nil.
+    // A cast of nil is avoided: it would succeed as the nil of an optional type.
     if let special, let value = special as? Value { return value }
     guard type is any StringKeyed.Type else { return try Value(from: self) }
     var decoding = self

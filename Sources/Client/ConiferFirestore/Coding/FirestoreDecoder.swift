@@ -91,11 +91,11 @@ extension Firestore {
   }
 }
 
-/// What holds for all places of what is decoded.
+/// The settings of one decoding, the same at all places of the value.
 final class DecodingContext {
   let decoder: Firestore.Decoder
   let userInfo: [CodingUserInfoKey: Any]
-  /// Whose references are made.
+  /// The database whose references are decoded.
   let firestore: Firestore?
 
   init(decoder: Firestore.Decoder, userInfo: [CodingUserInfoKey: Any], firestore: Firestore?) {

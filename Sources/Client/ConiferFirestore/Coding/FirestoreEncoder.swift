@@ -44,7 +44,7 @@ extension Firestore {
       case useDefaultKeys
       /// `roomName` becomes `room_name`.
       case convertToSnakeCase
-      /// As a function calls it that is given the keys from the document down.
+      /// A function gives the name, from the keys from the document down.
       case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
     }
 

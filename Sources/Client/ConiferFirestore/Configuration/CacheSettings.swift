@@ -83,7 +83,7 @@ public struct MemoryCacheSettings: LocalCacheSettings {
   /// A document is forgotten as soon as no listener and no waiting write needs it.
   public init() { self.init(garbageCollectorSettings: MemoryEagerGCSettings()) }
 
-  /// Documents are forgotten as told.
+  /// The garbage collector decides when documents are forgotten.
   public init(garbageCollectorSettings: any MemoryGarbageCollectorSettings) {
     cache = garbageCollectorSettings.cache
   }

@@ -36,8 +36,8 @@ public struct FirestoreConfiguration: Sendable {
   public var storage: StorageConfiguration?
   /// What is kept of the server's documents; settings of the Apple SDK change it.
   package var cache: Cache
-  /// Durability of local writes, compression and encryption; at first those of ``storage``. Of the
-  /// budget, ``cacheSizeBytes`` decides.
+  /// Durability of local writes, compression and encryption; at first those of ``storage``. Its
+  /// budget is not used: ``cacheSizeBytes`` sets the limit.
   public var options: StorageOptions
   /// The way to the server; nil to stay offline.
   public var transport: DocumentTransport?
@@ -45,9 +45,9 @@ public struct FirestoreConfiguration: Sendable {
   public var tokenProvider: (any TokenProvider)?
   /// Where the app's own code runs.
   public var callbackQueue = CallbackQueue.standard
-  /// Where the database reports what nobody else is told; tokens and data are never in it.
+  /// The log for problems that no caller is told. Tokens and data are never logged.
   public var logger = Logger(label: "conifer.firestore")
-  /// The time it goes by.
+  /// The clock for the time of day, timeouts and retries.
   public var clock: any EngineClock = SystemClock()
   /// Where random numbers come from: those of back-off and of documents' ids.
   public var random: @Sendable () -> UInt64 = {
@@ -145,9 +145,10 @@ extension FirestoreConfiguration {
   package var effectiveStorage: StorageConfiguration {
     var options = options
     options.budget = cacheSizeBytes
-    // What is memory itself serves, too, when nothing is to be kept.
+    // A storage that is in memory anyway can be used when nothing is to be kept.
     guard let storage, isPersistenceEnabled || storage.name == "memory" else {
-      // The durability was asked of the storage that stays closed.
+      // The configured durability applies to the storage that is not opened; memory has only its
+      // own.
       options.durability = .strongest
       return .memory(options)
     }
@@ -160,7 +161,7 @@ extension FirestoreConfiguration {
     return transport?.leading(to: host, isSecure: isSecure)
   }
 
-  /// Why it makes no sense; nil when it does.
+  /// The first error in the configuration; nil when it is valid.
   package var fault: FirestoreError? {
     if projectID.isEmpty || databaseID.isEmpty || (projectID + databaseID).utf8.contains(0x2F) {
       return FirestoreError(
@@ -176,9 +177,9 @@ extension FirestoreConfiguration {
     return nil
   }
 
-  /// Checks that it makes sense.
+  /// Checks that the configuration is valid.
   ///
-  /// - Throws: `invalidArgument` for the first thing that does not.
+  /// - Throws: `invalidArgument` for the first setting that is not valid.
   public func validate() throws(FirestoreError) {
     if let fault { throw fault }
   }

@@ -3,9 +3,9 @@ public import Dispatch
 /// A database's settings by the names of the Apple SDK, read from and assigned to
 /// ``Firestore/settings``.
 ///
-/// A value of its own for each who asks: it counts once it is assigned.
+/// Each read of ``Firestore/settings`` gives a copy, which takes effect when it is assigned.
 public final class FirestoreSettings {
-  /// How it is told where documents are kept.
+  /// Which properties set where documents are kept.
   private enum Cache {
     /// By the two older properties.
     case legacy(isPersistent: Bool, bytes: Int64)
@@ -104,7 +104,7 @@ public final class FirestoreSettings {
     cache = .legacy(isPersistent: isPersistent, bytes: bytes)
   }
 
-  /// Lays them over a configuration.
+  /// Applies the settings to a configuration.
   ///
   /// - Throws: `invalidArgument` when both forms of the cache's settings were used.
   func apply(to configuration: inout FirestoreConfiguration) throws(FirestoreError) {

@@ -13,24 +13,24 @@ package protocol DocumentEngine: AnyObject, Sendable {
   /// Begins to listen under a number of the caller's; an error is the last that is told.
   func listen(
     _ id: ListenerID, _ query: DocumentQuery, _ options: ListenOptions,
-    _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void)
+    _ completion: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void)
   /// Ends a listener; unknown numbers are ignored. Nothing is told after a call on the callback queue.
   func unlisten(_ id: ListenerID)
   /// Reads a document once.
   func get(
     _ path: DocumentPath, _ source: GetSource,
-    _ told: @escaping @Sendable (Result<GotDocument, FirestoreError>) -> Void)
+    _ completion: @escaping @Sendable (Result<GotDocument, FirestoreError>) -> Void)
   /// Reads what a query gives once.
   func get(
     _ query: DocumentQuery, _ source: GetSource,
-    _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void)
+    _ completion: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void)
   /// Computes aggregates of the documents that a query finds, on the server or from the cache.
   func aggregate(
     _ query: DocumentQuery, _ aggregates: [Aggregate], _ source: GetSource,
-    _ told: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void)
-  /// Begins to report that all listeners are in sync, which is that their snapshots are of one
-  /// moment: at once, then after each round of events.
-  func listenInSync(_ id: ListenerID, _ told: @escaping @Sendable () -> Void)
+    _ completion: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void)
+  /// Begins to report that the snapshots of all listeners are of one moment: at once, and then
+  /// after each round of events.
+  func listenInSync(_ id: ListenerID, _ completion: @escaping @Sendable () -> Void)
 
   // MARK: Writing
 
@@ -40,8 +40,8 @@ package protocol DocumentEngine: AnyObject, Sendable {
   func write(
     _ writes: [Mutation], _ ended: (@Sendable (FirestoreError?) -> Void)?
   ) -> WriteReceipt
-  /// Calls once all writes of now were accepted or refused.
-  func waitForPendingWrites(_ told: @escaping @Sendable (FirestoreError?) -> Void)
+  /// Calls back once all writes that are pending now were accepted or refused.
+  func waitForPendingWrites(_ completion: @escaping @Sendable (FirestoreError?) -> Void)
   /// The server's documents, for a transaction; asked for even when the network is not to be used.
   ///
   /// - Throws: also `aborted` when another user is signed in than at the transaction's first call.
@@ -69,15 +69,18 @@ package protocol DocumentEngine: AnyObject, Sendable {
   /// Protects what a query gives from eviction and keeps it up to date; or ends that.
   func keepSynced(_ isKept: Bool, _ query: DocumentQuery)
   /// Declares exactly these indexes.
-  func setIndexes(_ indexes: [DocumentIndex], _ told: @escaping @Sendable (FirestoreError?) -> Void)
+  func setIndexes(
+    _ indexes: [DocumentIndex], _ completion: @escaping @Sendable (FirestoreError?) -> Void)
   /// Whether an index is declared when a query shows that one would help.
   func setCreatesIndexes(_ creates: Bool)
   /// Takes in the bytes of a bundle, and tells how far that has come.
   func loadBundle(
-    _ bytes: [UInt8], _ told: @escaping @Sendable (Result<BundleProgress, FirestoreError>) -> Void)
+    _ bytes: [UInt8],
+    _ completion: @escaping @Sendable (Result<BundleProgress, FirestoreError>) -> Void)
   /// The query that a bundle brought under a name; nil for an unknown name.
   func namedQuery(
-    _ name: String, _ told: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void)
+    _ name: String,
+    _ completion: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void)
 
   // MARK: Network, user and end
 
@@ -85,9 +88,9 @@ package protocol DocumentEngine: AnyObject, Sendable {
   func tokenDidChange()
 
   /// Lets the network be used, or not; called back once that is so.
-  func setNetwork(_ isEnabled: Bool, _ told: @escaping @Sendable (FirestoreError?) -> Void)
+  func setNetwork(_ isEnabled: Bool, _ completion: @escaping @Sendable (FirestoreError?) -> Void)
   /// Ends all; called back once the store is closed. Data and writes stay.
-  func terminate(_ told: @escaping @Sendable (FirestoreError?) -> Void)
+  func terminate(_ completion: @escaping @Sendable (FirestoreError?) -> Void)
 }
 
 /// The event that a listener or a query's get is given.

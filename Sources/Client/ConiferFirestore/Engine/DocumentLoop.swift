@@ -17,7 +17,7 @@ final class DocumentLoop: StepHandler {
   private let lifetime: EngineLifetime
   private let change: UserChange
   private let alarm: Alarm
-  private var settling = IdleWaiters()
+  private var idleWaiters = IdleWaiters()
 
   init(
     _ setup: FirestoreConfiguration, _ registry: ListenerRegistry,
@@ -31,12 +31,12 @@ final class DocumentLoop: StepHandler {
     let recovery = StorageRecovery(setup.clock, setup.logger)
     alarm = Alarm(setup.clock) { post(.tick) }
     let service = setup.effectiveTransport?.service
-    let watch = WatchSlot(
+    let watch = PersistentWatchStream(
       setup, user,
       connect: { token, number in
         service?.openWatch(token: token) { post(.watch(number, $0)) }
       }, end: { $0.close() }, failed: { post(.watch($1, .closed($0))) })
-    let write = WriteSlot(
+    let write = PersistentWriteStream(
       setup, user,
       connect: { token, number in
         service?.openWrites(token: token) { post(.writeStream(number, $0)) }
@@ -54,13 +54,14 @@ final class DocumentLoop: StepHandler {
       outbox: outbox, post: post)
     queue = DocumentQueue(store: store, writes: writes, sending: sending)
     bundles = Bundles(store, listening, outbox, post)
-    let kept = PinnedQueries(store, listening, setup.logger)
+    let pinned = PinnedQueries(store, listening, setup.logger)
     change = UserChange(
-      store: store, user: user, listening: listening, writes: writes, sending: sending, kept: kept,
+      store: store, user: user, listening: listening, writes: writes, sending: sending,
+      pinned: pinned,
       network: network, recovery: recovery)
     lifetime = EngineLifetime(
       setup: setup, store: store, user: user, listening: listening, writes: writes,
-      sending: sending, kept: kept, network: network, recovery: recovery, registry: registry,
+      sending: sending, pinned: pinned, network: network, recovery: recovery, registry: registry,
       post: post)
   }
 
@@ -69,7 +70,7 @@ final class DocumentLoop: StepHandler {
   var user: SignedInUser { lifetime.user }
   var listening: Listening { lifetime.listening }
   var writes: DocumentWrites { lifetime.writes }
-  var kept: PinnedQueries { lifetime.kept }
+  var pinned: PinnedQueries { lifetime.pinned }
   var network: NetworkUse { lifetime.network }
   var recovery: StorageRecovery { lifetime.recovery }
   var sending: WriteSending { change.sending }
@@ -78,7 +79,7 @@ final class DocumentLoop: StepHandler {
 
   /// Does a step, and what waited to know who is signed in.
   nonisolated(nonsending) func perform(_ step: DocumentStep) async {
-    settling.steps += 1
+    idleWaiters.steps += 1
     await performOne(step)
     for step in user.takeReady() { await performOne(step) }
   }
@@ -102,10 +103,10 @@ final class DocumentLoop: StepHandler {
     case .watch(let number, let event):
       if number == listening.watch.number { listening.happened(event) }
     case .writeStream(let number, let event):
-      if number == sending.slot.number { sending.happened(event) }
-    case .tokenKept(let number, let token, let result):
-      if number == sending.slot.number { sending.kept(token, result) }
-    case .storageDamaged: store.mayHaveMetDamageAlone()
+      if number == sending.serverStream.number { sending.happened(event) }
+    case .tokenHardened(let number, let token, let result):
+      if number == sending.serverStream.number { sending.tokenHardened(token, result) }
+    case .storageDamaged: store.storageMetDamage()
     case .tick: tick()
     case .tokenDidChange: user.identify()
     case .tokenAnswered(let answer, let number): answered(answer, number)
@@ -132,13 +133,18 @@ final class DocumentLoop: StepHandler {
     queueWrites()
     endStep()
     listening.targets.storeCompleteness()
-    guard !user.isAsking, !sending.isKeeping else { return }
-    for told in settling.take() { outbox.addCall { [steps = settling.steps] in told(steps) } }
+    guard !user.isAsking, !sending.isHardeningToken else { return }
+    for completion in idleWaiters.take() {
+      outbox.addCall { [steps = idleWaiters.steps] in completion(steps) }
+    }
     outbox.callApp()
   }
 
-  /// Tells once the engine has nothing to do, on the callback queue, with the number of steps that were done.
-  func settle(_ told: @escaping @Sendable (Int) -> Void) { settling.waiting.append(told) }
+  /// Calls back once the engine has nothing to do, on the callback queue, with the number of steps
+  /// that were done.
+  func waitUntilIdle(_ completion: @escaping @Sendable (Int) -> Void) {
+    idleWaiters.waiting.append(completion)
+  }
 
   private func queueWrites() {
     guard writes.hasUnqueued else { return }
@@ -168,8 +174,7 @@ final class DocumentLoop: StepHandler {
     return first == .max ? nil : first
   }
 
-  /// Repairs what follows from damage in the storage: lost writes end, and lost data is asked for
-  /// again.
+  /// Handles damage in the storage: lost writes end, and the server is asked for lost data again.
   private func mend() {
     let isDamaged = !store.takeIncidents().isEmpty
     if isDamaged {
@@ -179,7 +184,7 @@ final class DocumentLoop: StepHandler {
     if isDamaged { listening.lost() }
   }
 
-  /// Commits metadata without meaning, to see whether the storage works.
+  /// Commits metadata that nothing reads, to see whether the storage works.
   private func trial() throws(StoreError) {
     try store.commit([
       .setMetadata(store.tree, MetadataName.trial, [1]), .documents(store.tree, []),
@@ -187,10 +192,10 @@ final class DocumentLoop: StepHandler {
   }
 
   private func tick() {
-    alarm.rang()
+    alarm.fired()
     recovery.tick()
     network.update()
-    user.settle()
+    user.releaseWaitingSteps()
     user.tick()
     listening.tick()
     sending.tick()
@@ -206,7 +211,7 @@ final class DocumentLoop: StepHandler {
 
   private func answered(_ answer: ProviderAnswer, _ number: UInt64) {
     if case .user(let token) = user.answered(answer, number) { change.begin(token) }
-    user.settle()
+    user.releaseWaitingSteps()
   }
 
   // MARK: The end

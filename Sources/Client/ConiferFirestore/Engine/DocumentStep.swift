@@ -28,7 +28,7 @@ enum DocumentStep: Sendable {
   /// Something happened on the stream of writes with a number.
   case writeStream(StreamNumber, WriteStreamEvent)
   /// A token of the stream of writes with a number is as durable as the app's writes, or could not be made so.
-  case tokenKept(StreamNumber, KeptToken, Result<Void, DatabaseError>)
+  case tokenHardened(StreamNumber, StreamToken, Result<Void, DatabaseError>)
   /// The storage has met damage, maybe while no step used it.
   case storageDamaged
   /// A time has come that something waits for.

@@ -6,17 +6,17 @@ package import ConiferStorage
 extension FirestoreEngine {
   /// Protects what a query gives from eviction and keeps it up to date; or ends that.
   package func keepSynced(_ isKept: Bool, _ query: DocumentQuery) {
-    run { $0.kept.set(isKept, query) }
+    run { $0.pinned.set(isKept, query) }
   }
 
   /// Declares exactly these indexes.
   package func setIndexes(
-    _ indexes: [DocumentIndex], _ told: @escaping @Sendable (FirestoreError?) -> Void
+    _ indexes: [DocumentIndex], _ completion: @escaping @Sendable (FirestoreError?) -> Void
   ) {
-    let told = untilEnd(told)
+    let completion = untilEnd(completion)
     run { loop in
       let failure = loop.declare(indexes)
-      loop.outbox.addCall { told(failure) }
+      loop.outbox.addCall { completion(failure) }
     }
   }
 
@@ -27,20 +27,22 @@ extension FirestoreEngine {
 
   /// Takes in the bytes of a bundle, and tells how far that has come.
   package func loadBundle(
-    _ bytes: [UInt8], _ told: @escaping @Sendable (Result<BundleProgress, FirestoreError>) -> Void
+    _ bytes: [UInt8],
+    _ completion: @escaping @Sendable (Result<BundleProgress, FirestoreError>) -> Void
   ) {
-    let told = untilEnd(told)
-    run { $0.bundles.load(bytes, told) }
+    let completion = untilEnd(completion)
+    run { $0.bundles.load(bytes, completion) }
   }
 
   /// The query that a bundle brought under a name; nil for an unknown name.
   package func namedQuery(
-    _ name: String, _ told: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void
+    _ name: String,
+    _ completion: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void
   ) {
-    let told = untilEnd(told)
+    let completion = untilEnd(completion)
     run { loop in
       let result = Result { () throws(FirestoreError) in try loop.bundles.namedQuery(name) }
-      loop.outbox.addCall { told(result) }
+      loop.outbox.addCall { completion(result) }
     }
   }
 }

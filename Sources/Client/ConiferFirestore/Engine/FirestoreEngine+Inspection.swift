@@ -29,13 +29,13 @@ package struct EngineInspection: Sendable {
 extension FirestoreEngine {
   /// Returns once every step that was asked for before, and all that these caused within the engine (commits, reads, calls
   /// to the app), is done.
-  package func settle() async {
+  package func waitUntilIdle() async {
     var last: Int?
     while true {
       let count = await withCheckedContinuation { continuation in
-        run { loop in loop.settle { continuation.resume(returning: $0) } }
+        run { loop in loop.waitUntilIdle { continuation.resume(returning: $0) } }
       }
-      // Nothing came between but the question.
+      // No other step came between the two questions.
       if let last, count == last + 1 { return }
       last = count
     }
@@ -43,7 +43,7 @@ extension FirestoreEngine {
 
   /// The state of the engine once it has nothing to do.
   package func inspect() async -> EngineInspection {
-    await settle()
+    await waitUntilIdle()
     return await ask { $0.inspection }
   }
 

@@ -2,7 +2,7 @@ package import ConiferEngine
 
 extension FirestoreEngine {
   /// Asks something about the user's queue between two steps.
-  private func asking<R: Sendable>(
+  private func withQueue<R: Sendable>(
     isChange: Bool = false,
     _ question: @escaping @Sendable (DocumentQueue) throws(FirestoreError) -> R
   ) async throws(FirestoreError) -> R {
@@ -16,7 +16,7 @@ extension FirestoreEngine {
     of id: WriteReceipt.ID
   ) async throws(FirestoreError) -> WriteReceipt.Outcome {
     let receipt = WriteReceipt()
-    let known = try await asking { (queue) throws(FirestoreError) in
+    let known = try await withQueue { (queue) throws(FirestoreError) in
       try queue.outcome(of: id, receipt)
     }
     if let known { return known }
@@ -31,18 +31,18 @@ extension FirestoreEngine {
   package func pendingWrites(
     after number: UInt64?, limit: Int, rejectedOnly: Bool
   ) async throws(FirestoreError) -> [PendingDocumentWrite] {
-    try await asking { (queue) throws(FirestoreError) in
+    try await withQueue { (queue) throws(FirestoreError) in
       try queue.list(after: number, limit: limit, rejectedOnly: rejectedOnly)
     }
   }
 
   /// Queues a refused write again, in its old place.
   package func retry(_ id: WriteReceipt.ID) async throws(FirestoreError) {
-    try await asking(isChange: true) { (queue) throws(FirestoreError) in try queue.retry(id) }
+    try await withQueue(isChange: true) { (queue) throws(FirestoreError) in try queue.retry(id) }
   }
 
   /// Gives up a write that is not on its way.
   package func discard(_ id: WriteReceipt.ID) async throws(FirestoreError) {
-    try await asking(isChange: true) { (queue) throws(FirestoreError) in try queue.discard(id) }
+    try await withQueue(isChange: true) { (queue) throws(FirestoreError) in try queue.discard(id) }
   }
 }

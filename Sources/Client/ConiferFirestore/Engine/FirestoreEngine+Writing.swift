@@ -22,7 +22,7 @@ extension FirestoreEngine {
     return receipt
   }
 
-  /// Calls once all writes of now were accepted or refused.
+  /// Calls back once all writes that are pending now were accepted or refused.
   package func waitForPendingWrites(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
     let told = untilEnd(told)
     run(.endsOfWrites) { $0.wait(told) }
@@ -30,8 +30,8 @@ extension FirestoreEngine {
 }
 
 extension DocumentLoop {
-  /// Tells once all writes of now were accepted or refused.
-  fileprivate func wait(_ told: @escaping WriteWaiters.Told) {
+  /// Calls back once all writes that are pending now were accepted or refused.
+  fileprivate func wait(_ told: @escaping WriteWaiters.Completion) {
     guard store.lane != nil else { return outbox.addCall { [error = store.error] in told(error) } }
     writes.waiters.wait(told)
   }

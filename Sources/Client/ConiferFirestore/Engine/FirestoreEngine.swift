@@ -13,13 +13,14 @@ package final class FirestoreEngine: DocumentEngine {
   package init(_ configuration: FirestoreConfiguration) {
     let registry = ListenerRegistry()
     var configuration = configuration
-    // One way for all that is asked: each has its connections.
+    // Each transport value has connections of its own, so one value serves all requests of the
+    // engine.
     configuration.transport = configuration.effectiveTransport
     configuration.host = nil
-    let settled = configuration
-    setup = settled
+    let engineSetup = configuration
+    setup = engineSetup
     self.registry = registry
-    steps = StepQueue { steps in DocumentLoop(settled, registry, steps) }
+    steps = StepQueue { steps in DocumentLoop(engineSetup, registry, steps) }
     steps.post(.open)
   }
 
@@ -38,20 +39,20 @@ package final class FirestoreEngine: DocumentEngine {
   }
 
   /// Wraps a closure of the app so that it is not called once `terminate` has begun.
-  func untilEnd<R>(_ told: @escaping @Sendable (R) -> Void) -> @Sendable (R) -> Void {
-    { [registry] in if !registry.isEnded { told($0) } }
+  func untilEnd<R>(_ completion: @escaping @Sendable (R) -> Void) -> @Sendable (R) -> Void {
+    { [registry] in if !registry.isEnded { completion($0) } }
   }
 
   // MARK: Network and end
 
   /// Lets the network be used, or not.
   package func setNetwork(
-    _ isEnabled: Bool, _ told: @escaping @Sendable (FirestoreError?) -> Void
+    _ isEnabled: Bool, _ completion: @escaping @Sendable (FirestoreError?) -> Void
   ) {
-    let told = untilEnd(told)
+    let completion = untilEnd(completion)
     run { loop in
       loop.network.setWanted(isEnabled)
-      loop.outbox.addCall { told(nil) }
+      loop.outbox.addCall { completion(nil) }
     }
   }
 
@@ -59,8 +60,8 @@ package final class FirestoreEngine: DocumentEngine {
   package func tokenDidChange() { steps.post(.tokenDidChange) }
 
   /// Ends all; called back once the store is closed.
-  package func terminate(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
+  package func terminate(_ completion: @escaping @Sendable (FirestoreError?) -> Void) {
     registry.end()
-    steps.post(.close { [queue = setup.callbackQueue] in queue.async { told(nil) } })
+    steps.post(.close { [queue = setup.callbackQueue] in queue.async { completion(nil) } })
   }
 }

@@ -1,6 +1,6 @@
 import ConiferEngine
 
-// How calls reach the engine, and what is told where one does not.
+// Passes calls to the engine, and reports errors of calls that do not reach it.
 extension Firestore {
   /// Has the engine do something that ends with a call of a completion block; nil for none.
   ///

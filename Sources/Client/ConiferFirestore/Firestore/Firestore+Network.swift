@@ -1,4 +1,4 @@
-// The way to the server, and the end. Blocks run on the callback queue.
+// Network use and termination. Blocks run on the callback queue.
 extension Firestore {
   /// Lets the network be used again.
   ///
@@ -88,7 +88,7 @@ extension Firestore {
 
   /// Has a listener called once now, and whenever all listeners' snapshots are of one moment.
   ///
-  /// - Parameter listener: called without more ado.
+  /// - Parameter listener: called without arguments.
   /// - Returns: what ends it.
   @discardableResult
   public func addSnapshotsInSyncListener(

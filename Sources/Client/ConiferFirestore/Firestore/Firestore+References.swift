@@ -1,7 +1,7 @@
 import ConiferDocument
 
-// Places in the database. A path that makes no sense makes a reference all the same, whose use tells
-// the error. The first one made freezes the settings.
+// References to places in the database. An invalid path makes a reference whose use reports the
+// error. The first reference freezes the settings.
 extension Firestore {
   /// A collection.
   ///

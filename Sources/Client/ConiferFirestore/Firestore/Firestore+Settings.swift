@@ -1,5 +1,5 @@
-// Settings as the Apple SDK has them. After the first use they change nothing, which is logged as an
-// error; reading tells how it is.
+// Settings as the Apple SDK has them. Changes after the first use have no effect and are logged as
+// errors; reading a setting gives the value in use.
 extension Firestore {
   /// The settings: a copy, which counts once it is assigned.
   public var settings: FirestoreSettings {
@@ -26,7 +26,7 @@ extension Firestore {
           .invalidArgument,
           "'\(host)' and port \(port) name no host. Give a name and a port from 1 to 65535.")
       }
-      // An address of IPv6 is told apart from its port by brackets.
+      // Brackets separate an IPv6 address from its port.
       let isBare = host.contains(":") && !host.hasPrefix("[")
       configuration.host = isBare ? "[\(host)]:\(port)" : "\(host):\(port)"
       configuration.isSecure = false

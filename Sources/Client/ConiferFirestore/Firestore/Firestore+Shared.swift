@@ -1,11 +1,11 @@
 import Logging
 import Synchronization
 
-// The databases that an app reaches by the class, as on Apple. What there an app's options file says, a
-// configuration says here; an app that talks to several projects names each.
+// The databases that apps get from class methods, as in the Apple SDK. A configuration takes the
+// place of that SDK's options file. An app that uses several projects gives each a name.
 extension Firestore {
-  /// Names what ``firestore()`` and its kin make databases with; to be called once for each app, before they
-  /// are.
+  /// Sets the configuration of the databases that ``firestore()`` and the like return. It is called
+  /// once for each app, before they are.
   ///
   /// A second call changes nothing, and is logged as an error.
   ///
@@ -28,9 +28,10 @@ extension Firestore {
 
   /// A database of the app's project.
   ///
-  /// The storage and the transport that the configuration names are those of the database that it names.
-  /// Another one is kept where `ConiferKit` has it kept, or else in memory, and stays offline, which is
-  /// logged as an error: ``configure(_:app:)`` gives it both as an app of its own.
+  /// The configuration's storage and transport belong to the database that it names. Another
+  /// database uses the storage that `ConiferKit` gives it, or memory, and stays offline, which is
+  /// logged as an error. To give it a storage and a transport, configure it as an app of its own
+  /// with ``configure(_:app:)``.
   ///
   /// - Parameter database: the database's id.
   public static func firestore(database: String) -> Firestore {
@@ -65,6 +66,6 @@ extension Firestore {
   /// Whether databases log in detail.
   static let isVerbose = Atomic(false)
 
-  /// Those of the process.
+  /// The databases of this process.
   private static let directory = FirestoreDirectory(.current) { FirestoreEngine($0) }
 }

@@ -23,7 +23,7 @@ public final class Firestore: Sendable {
     var phase = Phase.unused
     /// Its last use of the storage; nil when there was none.
     var lastUse: StorageUse?
-    /// What tells those who wait that the database was terminated.
+    /// Closures to call when the database is terminated.
     var waiting: [ListenerID: @Sendable () -> Void] = [:]
   }
 
@@ -70,7 +70,7 @@ public final class Firestore: Sendable {
     if let fault = configuration.fault { report(fault) }
   }
 
-  /// What is used where the configuration names nothing.
+  /// The configuration with the default storage and transport filled in where it names none.
   func completed() -> FirestoreConfiguration {
     var configuration = configuration
     defaults?.complete(&configuration)
@@ -139,7 +139,8 @@ extension Firestore {
     return try result.get()
   }
 
-  /// An app that has a storage without naming one may take the server for as given.
+  /// Logs an error when the configured host has no transport, or when the app has the default
+  /// storage and no transport.
   private func reportMissingServer() {
     let configuration = configuration
     if configuration.host != nil, configuration.effectiveTransport == nil {
@@ -157,7 +158,7 @@ extension Firestore {
     }
   }
 
-  /// An app may take it for given that its data is kept.
+  /// Logs a warning when the configuration asks for a persistent cache and names no storage.
   private func reportMissingStorage() {
     let configuration = configuration
     guard case .persistent = configuration.cache, configuration.storage == nil else { return }
@@ -207,8 +208,8 @@ extension Firestore {
   /// Nobody waits under this number any more.
   func forget(_ id: ListenerID) { state.withLock { _ = $0.waiting.removeValue(forKey: id) } }
 
-  /// Begins a use of the storage without an engine, which follows the one before; one that comes later, an
-  /// engine too, follows it.
+  /// Begins a use of the storage without an engine, after the previous use. Later uses, such as a
+  /// new engine, wait until this one ends.
   ///
   /// - Throws: `failedPrecondition` while an engine is at work, that of a database which took the place of this one, too.
   func beginClearing() throws(FirestoreError) -> (before: StorageUse?, use: StorageUse) {

@@ -2,8 +2,9 @@ package import ConiferStorage
 package import ConiferWire
 import Synchronization
 
-/// What databases of the class are made of where the app names nothing: for a module that chooses parts
-/// for apps, as this one chooses none.
+/// The storage and transport of databases that apps get from class methods such as
+/// ``Firestore/firestore()`` when their configuration names none. This module has no such defaults;
+/// a module above it, such as ConiferKit, installs them.
 package struct FirestoreDefaults: Sendable {
   /// Where a database keeps its data while its persistence is on.
   let storage: @Sendable (FirestoreConfiguration) -> StorageConfiguration
@@ -21,15 +22,15 @@ package struct FirestoreDefaults: Sendable {
 
   private static let installed = Mutex<FirestoreDefaults?>(nil)
 
-  /// Those of this process; nil without such a module.
+  /// The installed defaults; nil when no module installed any.
   static var current: FirestoreDefaults? { installed.withLock { $0 } }
 
-  /// Makes them those of this process; called before its first database is made.
+  /// Installs the defaults for this process. It must be called before the first database is made.
   package static func install(_ defaults: FirestoreDefaults) {
     installed.withLock { $0 = defaults }
   }
 
-  /// Fills in what a configuration does not name, once its settings are settled.
+  /// Fills in what a configuration does not name. It is called when settings can no longer change.
   func complete(_ configuration: inout FirestoreConfiguration) {
     if configuration.storage == nil, case .persistent = configuration.cache {
       configuration.storage = storage(configuration)

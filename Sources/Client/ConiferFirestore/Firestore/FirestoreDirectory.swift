@@ -61,8 +61,8 @@ final class FirestoreDirectory: Sendable {
             + "database stays offline. Call Firestore.configure when the app starts.")
       }
       if key.database != configuration.databaseID {
-        // The storage and the way that are named are those of the database that is named: a server within the
-        // process serves one database, and no message says which one is meant.
+        // The configuration's storage and transport belong to the database that it names: a server
+        // within the process serves one database, and its messages do not name it.
         if configuration.transport != nil {
           fault = FirestoreError(
             .failedPrecondition,

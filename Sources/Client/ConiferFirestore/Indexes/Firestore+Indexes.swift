@@ -48,8 +48,8 @@ extension Firestore {
     public func setIndexConfiguration(_ stream: InputStream) async throws(FirestoreError)
   { try await setIndexConfiguration(try Self.text(of: stream)) }
 
-  /// What declares indexes by itself where a query shows that one would help; nil while the cache is in
-  /// memory.
+  /// The manager that declares indexes automatically when queries show that they would help; nil
+  /// while the cache is in memory.
   public var persistentCacheIndexManager: PersistentCacheIndexManager? {
     begin()
     return configuration.isPersistenceEnabled ? PersistentCacheIndexManager(self) : nil

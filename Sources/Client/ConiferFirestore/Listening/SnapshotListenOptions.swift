@@ -2,7 +2,7 @@ import ConiferDocumentSync
 
 /// Whether a listener gets documents from the cache and the server, or from the cache alone.
 public enum ListenSource: UInt, Sendable, Hashable {
-  /// What is here first, and then the server.
+  /// The cached documents first, and then those from the server.
   case `default`
   /// What is here alone.
   case cache
@@ -19,7 +19,7 @@ public struct SnapshotListenOptions: Sendable, Hashable {
   /// The options that hold where none are given: from cache and server, without changes of metadata.
   public init() {}
 
-  /// The options with another answer to whether snapshots come that differ in their metadata alone.
+  /// The options with changes of metadata included or left out.
   public func withIncludeMetadataChanges(_ include: Bool) -> SnapshotListenOptions {
     var options = self
     options.includeMetadataChanges = include

@@ -2,7 +2,7 @@ import ConiferDocument
 
 /// A condition on the fields of a document, or several conditions joined by `and` or `or`.
 ///
-/// What makes no sense is told by the use of the query that it is given to.
+/// A query that is given an invalid filter reports the error when it is used.
 public struct Filter: Sendable {
   let content: Result<ConiferDocument.Filter, FirestoreError>
 

@@ -1,6 +1,7 @@
 import ConiferDocument
 
-// Conditions, all of which a document must meet. What makes no sense is told by the query's use.
+// Conditions that a document must all meet. An invalid one makes a query whose use reports the
+// error.
 extension Query {
   /// Documents that meet a condition.
   ///

@@ -1,6 +1,6 @@
 import ConiferDocument
 
-// Order, range and limit. What makes no sense is told by the query's use.
+// Order, range and limit. An invalid one makes a query whose use reports the error.
 extension Query {
   /// The documents that have a field, in its order; the least first.
   ///
@@ -62,14 +62,14 @@ extension Query {
   ///
   /// - Parameter fieldValues: a value for each of the first orders.
   public final func start(at fieldValues: [Any]) -> Query {
-    cut(fieldValues) { (query, values) throws(DocumentError) in try query.starting(at: values) }
+    bounded(fieldValues) { (query, values) throws(DocumentError) in try query.starting(at: values) }
   }
 
   /// The documents behind values.
   ///
   /// - Parameter fieldValues: a value for each of the first orders.
   public final func start(after fieldValues: [Any]) -> Query {
-    cut(fieldValues) { (query, values) throws(DocumentError) in
+    bounded(fieldValues) { (query, values) throws(DocumentError) in
       try query.starting(after: values)
     }
   }
@@ -78,28 +78,30 @@ extension Query {
   ///
   /// - Parameter fieldValues: a value for each of the first orders.
   public final func end(at fieldValues: [Any]) -> Query {
-    cut(fieldValues) { (query, values) throws(DocumentError) in try query.ending(at: values) }
+    bounded(fieldValues) { (query, values) throws(DocumentError) in try query.ending(at: values) }
   }
 
   /// The documents before values.
   ///
   /// - Parameter fieldValues: a value for each of the first orders.
   public final func end(before fieldValues: [Any]) -> Query {
-    cut(fieldValues) { (query, values) throws(DocumentError) in try query.ending(before: values) }
+    bounded(fieldValues) { (query, values) throws(DocumentError) in try query.ending(before: values)
+    }
   }
 
   /// The documents from one on, which belongs to the range.
   ///
   /// - Parameter document: one that exists and has the fields of all orders.
   public final func start(atDocument document: DocumentSnapshot) -> Query {
-    cut(document) { (query, document) throws(DocumentError) in try query.starting(at: document) }
+    bounded(document) { (query, document) throws(DocumentError) in try query.starting(at: document)
+    }
   }
 
   /// The documents behind one.
   ///
   /// - Parameter document: one that exists and has the fields of all orders.
   public final func start(afterDocument document: DocumentSnapshot) -> Query {
-    cut(document) { (query, document) throws(DocumentError) in
+    bounded(document) { (query, document) throws(DocumentError) in
       try query.starting(after: document)
     }
   }
@@ -108,19 +110,19 @@ extension Query {
   ///
   /// - Parameter document: one that exists and has the fields of all orders.
   public final func end(atDocument document: DocumentSnapshot) -> Query {
-    cut(document) { (query, document) throws(DocumentError) in try query.ending(at: document) }
+    bounded(document) { (query, document) throws(DocumentError) in try query.ending(at: document) }
   }
 
   /// The documents before one.
   ///
   /// - Parameter document: one that exists and has the fields of all orders.
   public final func end(beforeDocument document: DocumentSnapshot) -> Query {
-    cut(document) { (query, document) throws(DocumentError) in
+    bounded(document) { (query, document) throws(DocumentError) in
       try query.ending(before: document)
     }
   }
 
-  private final func cut(
+  private final func bounded(
     _ fieldValues: [Any],
     _ build: (DocumentQuery, [DocumentValue]) throws(DocumentError) -> DocumentQuery
   ) -> Query {
@@ -137,7 +139,7 @@ extension Query {
     }
   }
 
-  private final func cut(
+  private final func bounded(
     _ snapshot: DocumentSnapshot,
     _ build: (DocumentQuery, Document) throws(DocumentError) -> DocumentQuery
   ) -> Query {

@@ -106,20 +106,20 @@ extension Result {
 }
 
 extension Firestore {
-  /// An id of 20 letters and digits, each as likely as the others, of the configuration's random numbers, or
-  /// of the system's where those are of no use.
+  /// An id of 20 letters and digits, all equally likely. It is made from the configuration's random
+  /// numbers, or from the system's when those give no letters.
   func newID() -> String {
     let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
     let random = configuration.random
     var system = SystemRandomNumberGenerator()
     var (id, rounds) = ([] as [UInt8], 0)
     while id.count < 20 {
-      // A configuration's numbers may be such that no letter ever comes of them.
+      // A configuration may supply numbers of which none gives a letter.
       var bits = rounds < 20 ? random() : system.next()
       rounds += 1
       for _ in 0..<8 where id.count < 20 {
         let number = Int(bits & 0xFF)
-        // What is left over of 256 would make the first ones likelier.
+        // Bytes above 247 are skipped, because they would make the first letters likelier.
         if number < 248 { id.append(alphabet[number % 62]) }
         bits >>= 8
       }

@@ -1,6 +1,6 @@
-// The forms for async code, by the Apple SDK's names. They return when the server has answered, which
-// offline takes until there is a connection; the write is local, shown and queued at once all the same,
-// and goes on when the waiting task is cancelled.
+// The async forms, with the names of the Apple SDK. They return when the server has answered;
+// offline they wait for a connection. The write is shown and queued at once, and goes on when the
+// waiting task is cancelled.
 extension DocumentReference {
   /// Replaces the document, and waits until the server has.
   ///

@@ -3,8 +3,8 @@ import ConiferDocument
 /// A reference to a document's path, to read, write and listen to it, whether the document exists
 /// or not.
 ///
-/// It may be used from any thread, and costs next to nothing. One whose path makes no sense exists too:
-/// what is done with it tells the error, in the way of the call.
+/// It may be used from any thread, and costs next to nothing. An invalid path makes a reference
+/// too; calls that use it report the error.
 public final class DocumentReference: Sendable {
   /// The database that it belongs to.
   public let firestore: Firestore

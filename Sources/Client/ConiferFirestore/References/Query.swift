@@ -2,27 +2,27 @@ import ConiferDocument
 
 /// A query of documents, with filters, an order, a range and a limit.
 ///
-/// It may be used from any thread. One that makes no sense exists too: what is done with it tells the
-/// error, in the way of the call. Each call that narrows it gives another query.
+/// It may be used from any thread. An invalid query can be made too; calls that use it report the
+/// error. Each method that narrows it returns another query.
 public class Query: @unchecked Sendable {
   // Unchecked, as classes that are not final always are; all members are constant.
   /// The database that it belongs to.
   public final let firestore: Firestore
   /// What is asked for, or why it makes no sense.
-  final let asked: Result<DocumentQuery, FirestoreError>
+  final let documentQuery: Result<DocumentQuery, FirestoreError>
 
-  init(_ firestore: Firestore, _ asked: Result<DocumentQuery, FirestoreError>) {
+  init(_ firestore: Firestore, _ documentQuery: Result<DocumentQuery, FirestoreError>) {
     self.firestore = firestore
-    self.asked = asked
+    self.documentQuery = documentQuery
   }
 
-  /// The query that a change makes.
+  /// The query after a change.
   final func derived(
     _ build: (DocumentQuery) throws(FirestoreError) -> DocumentQuery
   ) -> Query {
     Query(
       firestore,
-      asked.flatMap { query in Result { () throws(FirestoreError) in try build(query) } })
+      documentQuery.flatMap { query in Result { () throws(FirestoreError) in try build(query) } })
   }
 
   /// The query that a change of the model's makes.
@@ -42,7 +42,7 @@ public class Query: @unchecked Sendable {
   ///
   /// - Throws: `invalidArgument` for a query that makes no sense.
   final func checked() throws(FirestoreError) -> DocumentQuery {
-    let query = try asked.get()
+    let query = try documentQuery.get()
     do throws(DocumentError) {
       try query.validate()
     } catch {
@@ -56,7 +56,7 @@ extension Query: Hashable, CustomStringConvertible {
   /// Whether both ask the same of the same database.
   public static func == (a: Query, b: Query) -> Bool {
     guard a.firestore === b.firestore else { return false }
-    switch (a.asked, b.asked) {
+    switch (a.documentQuery, b.documentQuery) {
     case (.success(let x), .success(let y)): return x == y
     case (.failure(let x), .failure(let y)): return x.message == y.message
     default: return false
@@ -66,12 +66,12 @@ extension Query: Hashable, CustomStringConvertible {
   /// Feeds what `==` compares.
   public final func hash(into hasher: inout Hasher) {
     hasher.combine(firestore)
-    if case .success(let query) = asked { hasher.combine(query) }
+    if case .success(let query) = documentQuery { hasher.combine(query) }
   }
 
   /// What is asked for, as text.
   public final var description: String {
-    switch asked {
+    switch documentQuery {
     case .success(let query): query.canonical
     case .failure(let error): error.description
     }

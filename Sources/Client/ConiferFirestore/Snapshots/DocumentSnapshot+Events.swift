@@ -39,7 +39,8 @@ extension DocumentSnapshot {
 }
 
 extension QueryDocumentSnapshot {
-  /// One of those of an event of a listener; of the event there is no more than what they need, as there may be many.
+  /// A document of a listener's event. It takes only what it needs of the event, because there may
+  /// be many documents.
   convenience init(
     _ firestore: Firestore, _ document: Document, pendingPaths: Set<DocumentPath>,
     isFromCache: Bool, _ knowledge: QueryKnowledge
@@ -47,7 +48,7 @@ extension QueryDocumentSnapshot {
     self.init(
       firestore, document,
       SnapshotMetadata(
-        // Others hold no write.
+        // Documents whose state is `synced` have no pending write.
         hasPendingWrites: document.writes != .synced && pendingPaths.contains(document.path),
         isFromCache: isFromCache, wasEverComplete: document.readTime != .zero,
         serverTime: isFromCache ? document.readTime : max(document.readTime, knowledge.readTime)))

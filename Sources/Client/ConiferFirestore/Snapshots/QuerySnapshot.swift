@@ -10,7 +10,7 @@ public final class QuerySnapshot: Sendable {
   public let metadata: SnapshotMetadata
   private let event: ListenEvent
   /// The documents, once somebody asked for them.
-  private let made = Mutex<[QueryDocumentSnapshot]?>(nil)
+  private let documentsCache = Mutex<[QueryDocumentSnapshot]?>(nil)
 
   init(_ query: Query, _ event: ListenEvent) {
     self.query = query
@@ -29,15 +29,15 @@ public final class QuerySnapshot: Sendable {
 
   /// The documents in the query's order.
   public var documents: [QueryDocumentSnapshot] {
-    made.withLock { made in
-      if let made { return made }
+    documentsCache.withLock { documentsCache in
+      if let documentsCache { return documentsCache }
       let (firestore, keys) = (query.firestore, event.snapshot.pendingPaths)
       let (isFromCache, knowledge) = (event.snapshot.isFromCache, event.knowledge)
       let documents = event.snapshot.documents.map {
         QueryDocumentSnapshot(
           firestore, $0, pendingPaths: keys, isFromCache: isFromCache, knowledge)
       }
-      made = documents
+      documentsCache = documents
       return documents
     }
   }

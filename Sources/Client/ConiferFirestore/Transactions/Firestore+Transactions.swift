@@ -47,7 +47,7 @@ extension Firestore {
       switch try await attempt(Transaction(self), body) {
       case .success(let value): return value
       case .failure(let error):
-        guard error.letsTransactionTryAgain, !isTerminated, attempts < maxAttempts else {
+        guard error.isRetryableInTransaction, !isTerminated, attempts < maxAttempts else {
           throw error
         }
         if error.code == .resourceExhausted { backoff.jumpToLongest() }
@@ -69,7 +69,9 @@ extension Firestore {
     do {
       value = try await body(transaction)
     } catch {
-      guard transaction.giveUp(error), let known = error as? FirestoreError else { throw error }
+      guard transaction.endAfterError(error), let known = error as? FirestoreError else {
+        throw error
+      }
       return .failure(known)
     }
     do throws(FirestoreError) {

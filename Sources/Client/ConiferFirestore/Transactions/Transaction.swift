@@ -5,9 +5,10 @@ import Synchronization
 /// A transaction's reads of documents from the server, and its writes, which are made only if these
 /// documents have not changed meanwhile.
 ///
-/// It is given to the function of ``Firestore/runTransaction(_:completion:)`` and its kin. All reads come
-/// before the first write. What makes no sense is told when the transaction is committed, at the latest, even
-/// if the function passes over the error. A write after the function's end is lost, which is logged.
+/// It is passed to the function of ``Firestore/runTransaction(_:completion:)`` and similar methods.
+/// All reads come before the first write. An error of the transaction is reported at the latest
+/// when it is committed, even if the function ignores it. A write after the function's end is lost,
+/// which is logged.
 public final class Transaction: Sendable {
   private let firestore: Firestore
   private let state = Mutex(TransactionState())
@@ -38,7 +39,7 @@ public final class Transaction: Sendable {
     let result = answer.result ?? .success(.failure(Self.unanswered))
     switch result {
     case .success(.success(let snapshot)): return snapshot
-    // On Linux no other error matches the `catch let error as NSError` of ported code.
+    // On Linux only an `NSError` matches `catch let error as NSError`, which ported code uses.
     case .success(.failure(let error)): throw error.bridged
     case .failure(let error): throw FirestoreError(error).bridged
     }
@@ -134,7 +135,7 @@ public final class Transaction: Sendable {
     return self
   }
 
-  /// Ends the transaction, and commits the writes on the condition that what was read is as it was.
+  /// Ends the transaction, and commits the writes if nothing that was read has changed.
   nonisolated(nonsending)
     func commit() async throws(FirestoreError)
   {
@@ -145,10 +146,10 @@ public final class Transaction: Sendable {
   /// Ends the transaction without its writes, after the function threw an error.
   ///
   /// - Returns: whether the error is one of the transaction's reads.
-  func giveUp(_ error: any Error) -> Bool {
+  func endAfterError(_ error: any Error) -> Bool {
     state.withLock { state in
       _ = try? state.end()
-      return (error as? FirestoreError).map(state.isOfRead) ?? false
+      return (error as? FirestoreError).map(state.isReadError) ?? false
     }
   }
 

@@ -17,7 +17,7 @@ struct TransactionState: Sendable {
   private var versions: [DocumentPath: ConiferDocument.Timestamp] = [:]
   private var writes: [Mutation] = []
   private var written: Set<DocumentPath> = []
-  /// Why reads failed that may succeed when all is run again.
+  /// Errors of reads that may succeed when the transaction runs again.
   private var readFailures: [FirestoreError] = []
 
   /// Checks that a read makes sense.
@@ -62,16 +62,16 @@ struct TransactionState: Sendable {
     versions[document.path] = version
   }
 
-  /// Keeps why a read failed, to know the error when the app passes it on.
+  /// Keeps the error of a read, so that it is recognized when the app passes it on.
   mutating func readFailed(_ error: FirestoreError) { readFailures.append(error) }
 
   /// Whether an error that ended the app's function is that of a read, which Foundation's form of errors
   /// may have copied, rather than the app's own.
-  func isOfRead(_ error: FirestoreError) -> Bool {
+  func isReadError(_ error: FirestoreError) -> Bool {
     readFailures.contains { $0.code == error.code && $0.message == error.message }
   }
 
-  /// Adds a write, or keeps why it makes no sense for ``end()``.
+  /// Adds a write, or keeps the error of an invalid one for ``end()``.
   ///
   /// - Throws: `failedPrecondition` after the end.
   mutating func add(
@@ -117,7 +117,7 @@ struct TransactionState: Sendable {
     .failedPrecondition,
     "The transaction has ended: it is used within its function alone. Run another one.")
 
-  /// What must be so for the first write to a document that was read; nil where nothing of the reads says.
+  /// The precondition of the first write to a document that was read; nil when no read concerns it.
   private func precondition(
     for path: DocumentPath, isUpdate: Bool
   ) throws(FirestoreError) -> Precondition? {
@@ -137,7 +137,7 @@ struct TransactionState: Sendable {
 
 extension FirestoreError {
   /// Whether a transaction that failed so may succeed when it is run again.
-  var letsTransactionTryAgain: Bool {
+  var isRetryableInTransaction: Bool {
     switch code {
     case .aborted, .alreadyExists, .failedPrecondition: true
     default: !(StatusCode(rawValue: code.rawValue)?.isPermanent ?? true)

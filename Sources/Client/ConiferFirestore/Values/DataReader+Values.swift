@@ -17,8 +17,9 @@ extension DataReader {
 
   /// The value of what an app gave.
   mutating func read(_ value: Any) throws(FirestoreError) -> WriteValue {
-    // By exact type first: a cast would take a number of 1 for true, and one to a class of Foundation
-    // would copy whole containers on Linux, which are therefore looked for before.
+    // Exact types are checked first, because a cast would take the number 1 for true. Classes of
+    // Foundation are checked before casts too, because on Linux a cast to one would copy whole
+    // containers.
     if let native = Self.native(value) { return .value(native) }
     if let optional = value as? any OptionalValue {
       guard let wrapped = optional.wrapped else { return .value(.null) }
@@ -32,7 +33,7 @@ extension DataReader {
     if value is [AnyHashable: Any] {
       throw refused("a dictionary has a key that is no String", "Use Strings.")
     }
-    if let own = try ofClient(value) { return own }
+    if let own = try clientValue(value) { return own }
     if let bridged = try bridged(value) { return .value(bridged) }
     throw refused(
       "a value of type \(type(of: value)) cannot be stored",
@@ -63,7 +64,7 @@ extension DataReader {
   }
 
   /// The value of a type of the client; nil for others.
-  private mutating func ofClient(_ value: Any) throws(FirestoreError) -> WriteValue? {
+  private mutating func clientValue(_ value: Any) throws(FirestoreError) -> WriteValue? {
     switch value {
     case let field as FieldValue:
       switch field.content {
@@ -85,7 +86,8 @@ extension DataReader {
 
   /// The value of what Foundation has, or of a rarer type of Swift; nil for others.
   private func bridged(_ value: Any) throws(FirestoreError) -> DocumentValue? {
-    // By its class: it can be cast to types of Swift, which can be cast to it.
+    // Numbers are recognized by class, because an `NSNumber` can be cast to types of Swift and the
+    // other way round.
     if type(of: value) is NSNumber.Type, let number = value as? NSNumber {
       return try self.number(number)
     }
@@ -105,7 +107,7 @@ extension DataReader {
   }
 
   private func number(_ number: NSNumber) throws(FirestoreError) -> DocumentValue {
-    // There is one object for each of the two, on every system.
+    // On every system all numbers made from `true` are one object, and so are those from `false`.
     if number === NSNumber(value: true) || number === NSNumber(value: false) {
       return .boolean(number.boolValue)
     }

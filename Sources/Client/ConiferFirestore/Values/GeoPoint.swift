@@ -3,7 +3,7 @@ public import Foundation
 
 /// A latitude and a longitude, by the Apple SDK's name.
 ///
-/// Any numbers make one; where they name no place, the write or the query that holds it is refused.
+/// Any numbers make one. A write or a query with a point outside of the globe is refused.
 public struct GeoPoint: Sendable, Hashable, Codable {
   /// Degrees north of the equator, from -90 to 90.
   public let latitude: Double

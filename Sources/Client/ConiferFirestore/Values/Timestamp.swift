@@ -3,8 +3,8 @@ public import Foundation
 
 /// A point in time, to the nanosecond, by the Apple SDK's name.
 ///
-/// Any numbers make one; where they name no moment of the years 1 to 9999, the write or the query that
-/// holds it is refused. Fields are kept to the microsecond.
+/// Any numbers make one. A write or a query with a time outside of the years 1 to 9999 is refused.
+/// Fields are kept to the microsecond.
 public struct Timestamp: Sendable, Hashable, Comparable, Codable {
   /// The seconds since 1970-01-01T00:00:00Z.
   public let seconds: Int64

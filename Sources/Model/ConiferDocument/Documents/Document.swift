@@ -28,11 +28,11 @@ public struct Document: Sendable, Hashable {
   public let state: State
   /// When the server last changed it; zero when that is not known or a pending write changed it.
   public let version: Timestamp
-  /// As of when the server told it; zero when it did not.
+  /// The read time of the server's answer; zero when there was none.
   public let readTime: Timestamp
-  /// When the server made it; none where that is not known.
+  /// When it was created on the server; nil when that is not known.
   public let createTime: Timestamp?
-  /// Which writes made here the state holds.
+  /// Whether the state holds local writes.
   public let writes: Writes
 
   /// What is known of a document.
@@ -54,15 +54,16 @@ public struct Document: Sendable, Hashable {
     return fields
   }
 
-  /// The value at a field path, of `__name__` the path itself.
+  /// The value at a field path; for `__name__` a reference to the document.
   ///
   /// - Parameter database: what the reference to the document is made with.
   public func value(at field: FieldPath, in database: DatabaseID) -> DocumentValue? {
     field.isDocumentID ? .reference(DocumentName(path, in: database)) : fields?[field]
   }
 
-  /// Whether what the server now says replaces this: nothing was known, or it is newer, or it is as
-  /// new and this holds an accepted write. Documents never go back.
+  /// Whether another state from the server replaces this one: nothing was known, or the other version
+  /// is later, or the versions are equal and this state holds an accepted write. Documents never go
+  /// back to an older version.
   public func isReplaced(by other: Document) -> Bool {
     state == .unseen || other.version > version
       || (other.version == version && writes == .committed)
@@ -75,7 +76,8 @@ public struct Document: Sendable, Hashable {
       writes: .pending)
   }
 
-  /// When the document that has another state after a write was made: it is the same one while it exists.
+  /// The creation time in another state of the document; nil when the document did not exist
+  /// before, or does not exist then.
   func createTime(in state: State) -> Timestamp? {
     guard fields != nil, case .found = state else { return nil }
     return createTime

@@ -7,9 +7,10 @@ struct ValueCheck {
   ///
   /// - Parameters:
   ///   - value: what the app gave.
-  ///   - field: the names on the way, for messages and their length.
-  ///   - depth: how many maps and arrays are around it.
-  ///   - isElement: whether an array is directly around it.
+  ///   - field: the names of the enclosing fields and of this one, for messages and the length
+  ///     limit.
+  ///   - depth: the number of maps and arrays around the value.
+  ///   - isElement: whether the value is directly within an array.
   func checked(
     _ value: DocumentValue, at field: [String], depth: Int = 0, isElement: Bool = false
   ) throws(DocumentError) -> DocumentValue {
@@ -87,7 +88,7 @@ struct ValueCheck {
     }
   }
 
-  /// Checks how many maps and arrays are within each other.
+  /// Checks how deep maps and arrays are nested.
   func checkDepth(_ depth: Int, at field: [String]) throws(DocumentError) {
     guard depth <= DocumentLimits.depth else {
       throw DocumentError(

@@ -1,12 +1,12 @@
 /// A number as sign and magnitude, so that integers and doubles compare exactly.
 ///
-/// The magnitude has 77 bits: the 63 bits of the double that is nearest towards zero, whose order is
-/// the order of magnitudes; then the 10 bits that an integer has beyond that double; then 4 zeros.
-/// Doubles have nothing beyond, and of integers only those of more than 53 bits.
+/// The magnitude has 77 bits: the 63 bits of the nearest double towards zero, whose order is the
+/// order of magnitudes; then the 10 bits by which an integer is more exact than that double; then 4
+/// zeros. The 10 bits are zero for doubles and for integers of at most 53 bits.
 struct ExactNumber {
   enum Sign { case nan, negative, zero, positive }
 
-  /// The groups of seven bits that a magnitude has.
+  /// The number of seven-bit groups of a magnitude.
   static let groups = 11
 
   let sign: Sign

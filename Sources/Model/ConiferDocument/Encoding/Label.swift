@@ -1,6 +1,6 @@
 /// The first byte of each encoding, in the order of the types; they are stored, so none may change.
 enum Label {
-  /// The end of texts, arrays, maps and paths: less than all that could go on there.
+  /// The terminator of strings, arrays, maps and paths: less than every byte that can follow there.
   static let end: UInt8 = 0x00
   static let null: UInt8 = 0x05
   static let `false`: UInt8 = 0x0A

@@ -56,7 +56,7 @@ public struct OrderedDecoder: Sendable {
     return segments
   }
 
-  /// Reads a segment behind its label; nil at the end of a path.
+  /// Reads the segment after its label; nil at the end of a path.
   private mutating func segment(
     _ label: UInt8, _ mask: UInt8
   ) throws(DocumentError) -> String? {
@@ -76,13 +76,13 @@ public struct OrderedDecoder: Sendable {
     }
   }
 
-  /// Goes behind a value.
+  /// Skips a value.
   ///
   /// - Parameter direction: the direction that it was written in.
   /// - Throws: `invalidEncoding` when the bytes are no value.
   public mutating func skipValue(_ direction: Direction = .ascending) throws(DocumentError) {
     let mask = mask(direction)
-    // Arrays and maps that are open: whether names stand between the values.
+    // For each open array or map: whether it is a map, in which names precede the values.
     var open: [Bool] = []
     repeat {
       var label = try next(mask)
@@ -120,7 +120,7 @@ public struct OrderedDecoder: Sendable {
     case Label.vector:
       var count: UInt64 = 0
       for _ in 0..<8 { count = count << 8 | UInt64(try next(mask)) }
-      // A number takes a byte at least, so that no count makes this run on.
+      // Each number has at least one byte, so a forged count cannot cause a longer loop.
       for _ in 0..<min(count, UInt64(bytes.count)) { try skipNumber(next(mask), mask) }
     default: throw damaged("a value")
     }

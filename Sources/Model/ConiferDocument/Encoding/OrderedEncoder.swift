@@ -11,10 +11,10 @@ public enum Direction: Sendable, Hashable {
 
 /// An encoder of values and paths into bytes that compare, as unsigned bytes, as the values do.
 ///
-/// No encoding is the beginning of another one, so that several may follow each other, each in a
-/// direction of its own. Values that `DocumentValue.compare` finds equal have the same bytes: integers
-/// and doubles are encoded by their exact value, also beyond 2^53. Values cannot be read back,
-/// paths can: `OrderedDecoder`.
+/// No encoding is a prefix of another one, so that several may follow each other, each in its own
+/// direction. Values that `DocumentValue.compare` finds equal have the same bytes: integers and
+/// doubles are encoded by their exact value, even beyond 2^53. Paths can be decoded by
+/// `OrderedDecoder`, values cannot.
 public struct OrderedEncoder: Sendable {
   /// What was written.
   public private(set) var bytes: [UInt8]
@@ -54,8 +54,8 @@ public struct OrderedEncoder: Sendable {
     append(direction) { $0.encode(segment: id) }
   }
 
-  /// The first bytes that encodings of a value's type may have, in ascending direction: all that a
-  /// query compares with the value begins with one of them, and nothing else does.
+  /// The range of first bytes of all values that a query compares with this value, in ascending
+  /// direction. No other value's encoding begins with one of them.
   public static func firstBytes(ofTypeOf value: DocumentValue) -> ClosedRange<UInt8> {
     switch value.rank {
     case .null: return Label.null...Label.null
@@ -77,7 +77,7 @@ public struct OrderedEncoder: Sendable {
     let start = bytes.count
     encode(&self)
     guard direction == .descending else { return }
-    // No encoding begins another, so turning all bits around turns the order around.
+    // No encoding is a prefix of another one, so inverting all bits reverses the order.
     for i in start..<bytes.count { bytes[i] = ~bytes[i] }
   }
 
@@ -114,7 +114,7 @@ public struct OrderedEncoder: Sendable {
       bytes.append(Label.end)
     case .vector(let numbers):
       bytes.append(Label.vector)
-      // The length decides first, so it is at the front.
+      // Vectors are compared by length first, so the length is written first.
       withUnsafeBytes(of: UInt64(numbers.count).bigEndian) { bytes.append(contentsOf: $0) }
       for number in numbers { encode(ExactNumber(number)) }
     case .map(let map):
@@ -139,15 +139,15 @@ public struct OrderedEncoder: Sendable {
       return encode(segment)
     }
     bytes.append(Label.numericSegment)
-    // With the sign turned around, so that negative numbers come first.
+    // The sign bit is inverted, so that negative numbers come first.
     let biased = UInt64(bitPattern: number) ^ 1 << 63
     withUnsafeBytes(of: biased.bigEndian) { bytes.append(contentsOf: $0) }
   }
 
   private mutating func encode(_ text: String) { text.lendUTF8 { escape($0) } }
 
-  /// Appends bytes and an end that is less than any byte that could stand there: the bytes 0 and 1
-  /// take two each, all others stand for themselves.
+  /// Appends bytes and a terminator that is less than every encoded byte: the bytes 0 and 1 are
+  /// escaped to two bytes each, all others are written as they are.
   private mutating func escape(_ text: UnsafeBufferPointer<UInt8>) {
     bytes.reserveCapacity(bytes.count + text.count + 1)
     for byte in text {
@@ -182,8 +182,8 @@ public struct OrderedEncoder: Sendable {
     append(UInt128(seconds) << 30 | UInt128(UInt32(time.nanoseconds)), of: 10)
   }
 
-  /// Appends a number of so many groups of seven bits, the highest first, without the groups at its
-  /// end that are zero: the lowest bit of each byte says whether another one follows.
+  /// Appends a number in groups of seven bits, the highest first, without trailing groups that are
+  /// zero. The lowest bit of each byte says whether another one follows.
   private mutating func append(_ value: UInt128, of groups: Int) {
     var rest = value
     var shift = 7 * (groups - 1)

@@ -19,7 +19,7 @@ public struct FieldTransform: Sendable, Hashable {
 
   /// The field.
   public let field: FieldPath
-  /// What becomes of its value.
+  /// What happens to its value.
   public let operation: Operation
 
   /// A transform.
@@ -38,7 +38,7 @@ extension FieldTransform.Operation {
   public func applied(to value: DocumentValue?, written: Timestamp) -> DocumentValue {
     switch self {
     case .serverTimestamp:
-      // Of placeholders one upon the other only the first one's previous value is kept.
+      // A placeholder that replaces another one keeps the earlier one's previous value.
       if case .serverTimestamp(_, let previous) = value {
         return .serverTimestamp(written: written, previous: previous)
       }
@@ -55,7 +55,7 @@ extension FieldTransform.Operation {
   ///
   /// - Parameters:
   ///   - value: what the field has; none when there is no such field.
-  ///   - result: what the server says; of arrays it says nothing, they are computed here.
+  ///   - result: the server's result. It has none for array operations, which are computed here.
   public func acknowledged(on value: DocumentValue?, result: DocumentValue) -> DocumentValue {
     switch self {
     case .arrayUnion, .arrayRemove: return applied(to: value, written: .zero)
@@ -63,8 +63,8 @@ extension FieldTransform.Operation {
     }
   }
 
-  /// The value that the field must have when the transform is applied again, because applying it
-  /// twice has another effect than once; none for others.
+  /// The value that the field must be set to before the transform is applied a second time; nil for
+  /// transforms that may be applied twice.
   public func base(of value: DocumentValue?) -> DocumentValue? {
     guard case .increment = self else { return nil }
     return value?.number == nil ? .integer(0) : value
@@ -72,7 +72,7 @@ extension FieldTransform.Operation {
 }
 
 extension Number {
-  /// The sum: of integers at the edge of 64 bits at most, of others a double.
+  /// The sum: of integers it is limited to 64 bits, otherwise it is a double.
   func adding(_ other: Number) -> Number {
     guard case (.integer(let x), .integer(let y)) = (self, other) else {
       return .double(asDouble + other.asDouble)
@@ -81,10 +81,10 @@ extension Number {
     return .integer(overflows ? (x < 0 ? .min : .max) : sum)
   }
 
-  /// The smaller one, an integer when both are; this one when they are equal, NaN when one is.
+  /// The smaller number: an integer when both are, this one when they are equal, NaN when one is.
   func minimum(_ other: Number) -> Number { chosen(other, when: Number.compare(other, self) < 0) }
 
-  /// The larger one, an integer when both are; this one when they are equal, NaN when one is.
+  /// The larger number: an integer when both are, this one when they are equal, NaN when one is.
   func maximum(_ other: Number) -> Number { chosen(other, when: Number.compare(other, self) > 0) }
 
   private func chosen(_ other: Number, when isOther: Bool) -> Number {
@@ -95,10 +95,10 @@ extension Number {
 }
 
 extension [DocumentValue] {
-  /// So few that comparing each is quicker than hashing all of the other array.
+  /// Up to this many values, comparing each one is faster than hashing the other array.
   private static var few: Int { 8 }
 
-  /// These and, behind them, those of the others that are not there yet, each once.
+  /// These values, then those of the other array that are not among them, each once.
   fileprivate func union(_ others: [DocumentValue]) -> [DocumentValue] {
     var result = self
     guard others.count > Self.few else {
@@ -110,7 +110,7 @@ extension [DocumentValue] {
     return result
   }
 
-  /// These without any that equals one of the others.
+  /// These values without those that equal one of the others.
   fileprivate func without(_ others: [DocumentValue]) -> [DocumentValue] {
     guard others.count > Self.few else { return filter { !others.contains($0) } }
     let unwanted = Set(others)

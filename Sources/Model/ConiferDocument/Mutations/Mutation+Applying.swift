@@ -20,8 +20,8 @@ extension Mutation {
     }
   }
 
-  /// The fields with the transforms laid upon them, as the service does: after the rest of the write.
-  /// A pending server timestamp's previous value is the one before the write.
+  /// Applies the transforms to the fields, after the rest of the write, as the service does. The
+  /// previous value of a pending server timestamp is the one before the write.
   private func transformed(
     _ fields: MapValue, _ transforms: [FieldTransform], from before: MapValue?, written: Timestamp
   ) -> MapValue {

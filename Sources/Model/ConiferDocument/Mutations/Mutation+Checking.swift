@@ -2,7 +2,7 @@
 extension Mutation {
   /// The write as the service takes it: timestamps are cut to microseconds.
   ///
-  /// Whether the document that comes of it is too large is for `Document.validateSize` to say.
+  /// The size of the resulting document is not checked here, but by `Document.validateSize`.
   ///
   /// - Parameter database: the database that references must point into.
   /// - Throws: a `DocumentError` that names the field when the service refuses the write.

@@ -1,6 +1,7 @@
-// The writes of an app. Each is checked whole, so that what is queued is what the service accepts.
+// The writes of an app. Each is checked completely, so that only what the service accepts is
+// queued.
 extension Mutation {
-  /// The document is replaced.
+  /// A write that replaces the document.
   ///
   /// - Parameters:
   ///   - path: the document.
@@ -15,7 +16,8 @@ extension Mutation {
     return try Mutation(path, .set(fields, reader.transforms)).validated(fields)
   }
 
-  /// The fields that the data has are replaced, others stay; the document may be missing.
+  /// A write that replaces the fields that the data has and keeps the others; the document may be
+  /// missing.
   ///
   /// - Parameters:
   ///   - path: the document.
@@ -31,7 +33,7 @@ extension Mutation {
       .validated(fields)
   }
 
-  /// The fields that are named are replaced, others stay; the document may be missing.
+  /// A write that replaces the named fields and keeps the others; the document may be missing.
   ///
   /// - Parameters:
   ///   - path: the document.
@@ -55,18 +57,19 @@ extension Mutation {
     }
     let mask = FieldMask(names)
     let transforms = reader.transforms.filter { mask.covers($0.field) }
-    // The value of a field that is only transformed is not the mask's to delete.
+    // The mask leaves out a field that is only transformed, because it would delete the field's
+    // value.
     let transformed = Set(transforms.map(\.field))
     let masked = FieldMask(mask.paths.filter { !transformed.contains($0) })
     let kept = MapValue.empty.taking(masked, from: fields)
     return try Mutation(path, .patch(kept, masked, transforms)).validated(kept)
   }
 
-  /// Fields of a document that exists are replaced, others stay.
+  /// A write that replaces fields of a document that must exist and keeps the others.
   ///
   /// - Parameters:
   ///   - path: the document.
-  ///   - data: field paths and what is written there; a map replaces what is there whole.
+  ///   - data: field paths and the values to write there; a map replaces a stored map completely.
   ///   - database: the database that references must point into.
   /// - Throws: `invalidWrite` when a field is written twice, or is within another one that is written;
   ///   a `DocumentError` that names the field when the service would refuse the write.
@@ -90,13 +93,14 @@ extension Mutation {
       for count in 1...field.names.count {
         try reader.check.checkName(Array(field.names.prefix(count)))
       }
-      // The maps on the way count as levels.
+      // The maps around the field count as levels.
       let depth = field.names.count - 1
       try reader.check.checkDepth(depth, at: field.names)
       let transforms = reader.transforms.count
       let value = try reader.read(value, at: field.names, depth: depth, isTop: true)
       if let value { values.append((field, value)) }
-      // Only a transform leaves the field itself as it is.
+      // The mask leaves out a field that is only transformed, because it would delete the field's
+      // value.
       if value != nil || reader.transforms.count == transforms { mask.append(field) }
     }
     // In their order each is added at the end of its map.
@@ -106,7 +110,7 @@ extension Mutation {
       .validated(fields)
   }
 
-  /// The document is deleted.
+  /// A write that deletes the document.
   ///
   /// - Throws: `invalidPath` when no document can be there.
   public static func delete(
@@ -115,7 +119,7 @@ extension Mutation {
     try Mutation(path, .delete, if: precondition).validated(.empty)
   }
 
-  /// Only the precondition is checked.
+  /// A write that changes nothing and fails unless its precondition holds.
   ///
   /// - Throws: `invalidPath` when no document can be there.
   public static func verify(
@@ -124,7 +128,7 @@ extension Mutation {
     try Mutation(path, .verify, if: precondition).validated(.empty)
   }
 
-  /// The write, when place, size and transforms are within the limits.
+  /// Checks path, size and number of transforms, and returns the write.
   private func validated(_ fields: MapValue) throws(DocumentError) -> Mutation {
     try path.validate()
     try Document(path, .found(fields)).validateSize()

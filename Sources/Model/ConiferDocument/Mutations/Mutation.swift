@@ -1,10 +1,11 @@
 /// A write that sets, patches, deletes or verifies one document, if its precondition holds.
 public struct Mutation: Sendable, Hashable {
-  /// The change that a mutation makes, which is a set, a patch, a deletion or nothing but a check.
+  /// The change that a mutation makes: a set, a patch, a deletion, or none.
   public enum Change: Sendable, Hashable {
     /// The whole document, and then transforms of its fields.
     case set(MapValue, [FieldTransform])
-    /// The fields of a mask: those that the map lacks are deleted. Then transforms.
+    /// The fields of the mask get the map's values; those that the map lacks are deleted. Then
+    /// transforms.
     case patch(MapValue, FieldMask, [FieldTransform])
     /// The document is deleted.
     case delete
@@ -16,7 +17,7 @@ public struct Mutation: Sendable, Hashable {
   public let path: DocumentPath
   /// What is written.
   public let change: Change
-  /// What must be so for the write to take place.
+  /// The condition under which the write takes place.
   public let precondition: Precondition
 
   /// A write that is not checked: what a store holds or a server sends.

@@ -2,8 +2,9 @@
 public struct MutationBatch: Sendable, Hashable {
   /// When the writes were made here: the estimate of all their server timestamps.
   public let written: Timestamp
-  /// What fields that are incremented had before, so that a batch that is applied again, upon what
-  /// the server already made of it, counts once.
+  /// The values that incremented fields had before the batch. When the batch is applied again to a
+  /// document that already has its effect, these values are set first, so that nothing is
+  /// incremented twice.
   public let bases: [Mutation]
   /// The writes, in order.
   public let mutations: [Mutation]
@@ -20,12 +21,12 @@ public struct MutationBatch: Sendable, Hashable {
   /// - Parameters:
   ///   - mutations: the writes, in order.
   ///   - written: now.
-  ///   - document: what a document shows before the batch, with the writes that wait.
+  ///   - document: a document before the batch, with the writes that wait.
   public init(
     _ mutations: [Mutation], written: Timestamp, over document: (DocumentPath) -> Document
   ) {
     let bases = mutations.compactMap { mutation -> Mutation? in
-      // A set replaces the field first, so its increments count from nothing each time.
+      // A set replaces the field before it increments it, so applying it twice has the same result.
       guard case .patch(_, _, let transforms) = mutation.change else { return nil }
       let fields = document(mutation.path).fields
       let bases = transforms.compactMap { transform in
@@ -41,7 +42,7 @@ public struct MutationBatch: Sendable, Hashable {
     self.init(written: written, bases: bases, mutations: mutations)
   }
 
-  /// What the batch does to one document, in order.
+  /// The batch's writes to one document, in order.
   func writes(to path: DocumentPath) -> [Mutation] {
     (bases + mutations).filter { $0.path == path }
   }

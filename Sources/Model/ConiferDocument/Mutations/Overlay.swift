@@ -15,8 +15,8 @@ public struct Overlay: Sendable, Hashable {
   public let path: DocumentPath
   /// What is done to it.
   public let effect: Effect
-  /// Fields whose server timestamps have as their previous value what the document has there, whatever they hold
-  /// themselves.
+  /// Fields with a server timestamp whose previous value is the one in the document, whatever the
+  /// overlay itself holds as previous value.
   package let stamped: Set<FieldPath>
 
   /// An overlay as a store holds it.
@@ -24,7 +24,7 @@ public struct Overlay: Sendable, Hashable {
     self.init(path, effect, stamped: [])
   }
 
-  /// The same with fields whose previous value the document tells.
+  /// An overlay with fields whose previous value is the one in the document.
   package init(_ path: DocumentPath, _ effect: Effect, stamped: Set<FieldPath>) {
     self.path = path
     self.effect = effect
@@ -34,17 +34,17 @@ public struct Overlay: Sendable, Hashable {
   /// The effect of batches on a document.
   ///
   /// - Parameters:
-  ///   - batches: the batches, in order; what they do elsewhere is of no matter.
+  ///   - batches: the batches, in order; their writes to other documents are ignored.
   ///   - base: the document as the server last sent it.
   /// - Returns: the overlay; none when no write takes place.
   public init?(of batches: some Sequence<MutationBatch>, over base: Document) {
     self.init(of: batches, behind: nil, over: base)
   }
 
-  /// The effect of batches on a document that has an overlay.
+  /// The combined effect of an overlay and of later batches on a document.
   ///
   /// - Parameters:
-  ///   - known: what the batches in front of these do.
+  ///   - known: the overlay of the earlier batches.
   ///   - base: the document as the server last sent it.
   package init?(
     of batches: some Sequence<MutationBatch>, behind known: Overlay?, over base: Document
@@ -94,19 +94,23 @@ public struct Overlay: Sendable, Hashable {
     }
   }
 
-  /// Whether the overlay stays what it is while the document it lies over changes, and while writes in front of some end.
+  /// Whether the overlay stays the same when the document below it changes, and when older waiting
+  /// writes end.
   ///
-  /// It does where these writes decide all that it holds, but for previous values, which the document tells.
+  /// This is so when the newest writes alone determine all that it holds. Previous values of server
+  /// timestamps may come from the document.
   ///
   /// - Parameters:
-  ///   - newest: the newest batches that wait, the newest first; all that ended are older.
-  ///   - oldest: the oldest batch that waits.
-  ///   - base: the document as the server now says it is.
-  /// - Returns: false when these batches do not tell.
+  ///   - newest: the newest waiting batches, the newest first; all writes that have ended are
+  ///     older.
+  ///   - oldest: the oldest waiting batch.
+  ///   - base: the document as the server last sent it.
+  /// - Returns: false also when these batches are not enough to decide it.
   package func isDecided(
     by newest: some Sequence<MutationBatch>, oldest: MutationBatch, over base: Document
   ) -> Bool {
-    // So that writes with other conditions take place no more than before.
+    // The oldest write must be applied to the changed document too, so that the conditions of later
+    // writes hold or fail as before.
     guard base.fields != nil,
       let first = oldest.writes(to: path).first, first.precondition.isPlain,
       first.change != .verify
@@ -114,7 +118,7 @@ public struct Overlay: Sendable, Hashable {
     var open: Set<FieldPath>
     switch effect {
     case .patch(let fields, let mask):
-      // Where a nested field is deleted depends on the maps around it.
+      // The place where a nested field is deleted depends on the maps around it.
       guard mask.paths.allSatisfy({ $0.names.count == 1 || fields[$0] != nil }) else {
         return false
       }
@@ -125,7 +129,7 @@ public struct Overlay: Sendable, Hashable {
       for mutation in batch.writes(to: path).reversed() {
         switch (mutation.change, effect) {
         case (.set(_, let transforms), .set):
-          // What a server timestamp lies upon may be of a write that ended.
+          // The previous value of a server timestamp may come from a write that has ended.
           return mutation.precondition == .none
             && transforms.allSatisfy {
               $0.operation != .serverTimestamp || stamped.contains($0.field)
@@ -144,10 +148,10 @@ public struct Overlay: Sendable, Hashable {
     return false
   }
 
-  /// The place that must be taken from the result so that a touched field is as in it.
+  /// The path to copy from the result, so that a touched field becomes what it is in the result.
   ///
-  /// It is the field itself when it is there. A field that is gone is deleted; but where the map
-  /// around it came with the writes, that map must come too, be it empty.
+  /// It is the field's own path when the field is there. A field that is absent is deleted; but
+  /// when the writes created the map around it, that map is copied, even when it is empty.
   private static func place(
     _ field: FieldPath, in result: MapValue, over base: MapValue?
   ) -> FieldPath? {
@@ -159,7 +163,7 @@ public struct Overlay: Sendable, Hashable {
         return base?[parent]?.map == nil ? parent : parent.appending(name)
       }
       if index == field.names.count - 1 { return field }
-      // What is no map here was put here by another field's write, or was here before.
+      // A value that is not a map was written by another write's field, or was here before.
       guard let map = value.map else { return nil }
       around = map
     }

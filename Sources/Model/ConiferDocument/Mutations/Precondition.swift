@@ -7,10 +7,10 @@ public enum Precondition: Sendable, Hashable {
   /// When the document, which must exist, was last changed.
   case updateTime(Timestamp)
 
-  /// Whether any document that exists is as required.
+  /// Whether the condition holds for every document that exists.
   var isPlain: Bool { self == .none || self == .exists(true) }
 
-  /// Whether a document is as required.
+  /// Whether the condition holds for a document.
   public func holds(for document: Document) -> Bool {
     switch self {
     case .none: return true

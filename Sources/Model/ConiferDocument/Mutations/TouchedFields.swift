@@ -1,12 +1,12 @@
-/// What writes that took place have touched of a document.
+/// The fields of a document that writes have changed.
 struct TouchedFields {
-  /// The fields; none once the whole document was.
+  /// The fields; nil once the whole document was replaced or deleted.
   private(set) var all: FieldMask? = .empty
-  /// Fields that hold a server timestamp upon what the document had before the writes.
+  /// Fields with a server timestamp whose previous value is the document's value before all writes.
   private(set) var stamped: Set<FieldPath> = []
   private(set) var isWritten = false
 
-  /// - Parameter overlay: what was done before; nil for nothing.
+  /// - Parameter overlay: the effect of earlier writes; nil for none.
   init(_ overlay: Overlay?) {
     guard let overlay else { return }
     isWritten = true
@@ -36,7 +36,8 @@ struct TouchedFields {
     isWritten = true
   }
 
-  /// Whether a field has what the document had before all writes, or a server timestamp upon that.
+  /// Whether a field still has its value from before all writes, or a server timestamp with that
+  /// previous value.
   private func isUponBase(_ field: FieldPath) -> Bool {
     if stamped.contains(field) { return true }
     return all.map { !$0.overlaps(field) } ?? false

@@ -1,4 +1,4 @@
-/// Takes apart what an app writes: the data, the fields that it touches, and the transforms.
+/// Splits what an app writes into plain values, the fields that it touches, and transforms.
 struct WriteReader {
   /// Where the sentinel that deletes a field may stand.
   enum Deletions {
@@ -6,7 +6,7 @@ struct WriteReader {
     case forbidden
     /// Anywhere but within arrays: the write is merged.
     case anywhere
-    /// Not within the value of an update, only as the value.
+    /// Only as the whole value of an updated field, not within it.
     case atTop
   }
 
@@ -52,7 +52,7 @@ struct WriteReader {
     let path = FieldPath(unchecked: field)
     switch value {
     case .value(.map(let map)):
-      // As a map of an app's own, so that its fields are leaves too.
+      // It is read like a map with instructions, so that its fields become leaves too.
       let pairs = map.fields.map { ($0.name, WriteValue.value($0.value)) }
       return .map(try read(pairs, at: field, depth: depth + 1))
     case .value(let value):
@@ -81,7 +81,7 @@ struct WriteReader {
     }
   }
 
-  /// A value within an array, where no instruction may stand.
+  /// A value within an array, where instructions are not allowed.
   private func element(
     _ value: WriteValue, at field: [String], depth: Int
   ) throws(DocumentError) -> DocumentValue {

@@ -50,7 +50,7 @@ public final class DocumentName: Sendable, CustomStringConvertible {
   /// - Parameter text: `projects/{project}/databases/{database}/documents/{path}`.
   /// - Throws: `invalidPath` for any other form.
   public convenience init(_ text: String) throws(DocumentError) {
-    // By bytes: a slash before a combining mark is a slash.
+    // The text is split by bytes: a slash before a combining mark is still a slash.
     let parts = text.utf8.split(
       separator: UInt8(ascii: "/"), maxSplits: 5, omittingEmptySubsequences: false)
     guard parts.count == 6, parts[0].elementsEqual("projects".utf8),

@@ -50,7 +50,7 @@ public struct FieldMask: Sendable, Hashable {
   /// The paths of both.
   public func union(_ other: some Sequence<FieldPath>) -> FieldMask { FieldMask(paths + other) }
 
-  /// The first path that is another one's beginning, and that other one; none when each stands alone.
+  /// The first path that is a prefix of another one, and that other one; nil when there is none.
   var overlap: (FieldPath, FieldPath)? {
     // In sorted order what is within a path follows it directly.
     for (path, next) in zip(paths, paths.dropFirst()) where path.contains(next) {

@@ -1,4 +1,5 @@
-/// Numeric ids: segments of the form `__id7__`, as databases have them that were once Datastore's.
+/// Numeric ids: segments of the form `__id7__`, which exist in databases that were Datastore
+/// databases before.
 package enum NumericID {
   /// The number of a segment; none when it is an ordinary text.
   ///

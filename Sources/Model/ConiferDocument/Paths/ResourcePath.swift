@@ -33,7 +33,7 @@ struct ResourcePath: Sendable {
     text.utf8.lastIndex(of: UInt8(ascii: "/")).map { ResourcePath(unchecked: String(text[..<$0])) }
   }
 
-  /// Whether another path has one segment more than this one, which is not the empty path, and begins with it.
+  /// Whether another path is this path and one more segment; false for the empty path.
   func isParent(of child: ResourcePath) -> Bool {
     text.lendUTF8 { own in
       child.text.lendUTF8 { other in
@@ -63,7 +63,7 @@ struct ResourcePath: Sendable {
     // The segments that differ begin after the last slash that both have.
     var start = i
     while start > 0, a[start - 1] != slash { start -= 1 }
-    // Numeric ids begin with an underscore, which few segments do.
+    // Numeric ids begin with an underscore. Few segments do, so that is tested first.
     let mayBeNumeric =
       start < a.count && a[start] == UInt8(ascii: "_")
       || start < b.count && b[start] == UInt8(ascii: "_")
@@ -72,10 +72,10 @@ struct ResourcePath: Sendable {
     if x != nil || y != nil {
       guard let x else { return start == a.count ? -1 : 1 }
       guard let y else { return start == b.count ? 1 : -1 }
-      // A number has one spelling, so equal numbers are equal segments.
+      // Each number has one spelling, so equal numbers are equal segments.
       if x != y { return x < y ? -1 : 1 }
     }
-    // A segment that ends is less than one that goes on, whatever its next byte is.
+    // A segment that ends sorts before a longer one, whatever the next byte is.
     if i == a.count || i == b.count { return a.count - b.count }
     if a[i] == slash || b[i] == slash { return a[i] == slash ? -1 : 1 }
     return a[i] < b[i] ? -1 : 1

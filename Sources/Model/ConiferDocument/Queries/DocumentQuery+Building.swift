@@ -10,7 +10,7 @@ extension DocumentQuery {
     try query.checkFilters()
     try query.checkCount()
     for cursor in [start, end] {
-      // A document's cursor has a value for each order, so these are settled.
+      // A document's cursor has a value for each order, so the orders cannot change any more.
       if let cursor, cursor.values.count > explicitOrders.count, query.orders != orders {
         throw DocumentError(
           .invalidQuery,
@@ -63,7 +63,7 @@ extension DocumentQuery {
     return query
   }
 
-  /// The query from values on, which belong to the range.
+  /// The query with a range that starts at values, inclusive.
   ///
   /// - Parameter values: a value for each of the first orders that were asked for.
   /// - Throws: `invalidQuery` when there are more values than orders, or none.
@@ -71,7 +71,7 @@ extension DocumentQuery {
     try starting(Cursor(values: checked(cursor: values), isInclusive: true))
   }
 
-  /// The query from behind values on.
+  /// The query with a range that starts after values.
   ///
   /// - Parameter values: a value for each of the first orders that were asked for.
   /// - Throws: `invalidQuery` when there are more values than orders, or none.
@@ -79,7 +79,7 @@ extension DocumentQuery {
     try starting(Cursor(values: checked(cursor: values), isInclusive: false))
   }
 
-  /// The query up to values, which belong to the range.
+  /// The query with a range that ends at values, inclusive.
   ///
   /// - Parameter values: a value for each of the first orders that were asked for.
   /// - Throws: `invalidQuery` when there are more values than orders, or none.
@@ -87,7 +87,7 @@ extension DocumentQuery {
     try ending(Cursor(values: checked(cursor: values), isInclusive: true))
   }
 
-  /// The query up to before values.
+  /// The query with a range that ends before values.
   ///
   /// - Parameter values: a value for each of the first orders that were asked for.
   /// - Throws: `invalidQuery` when there are more values than orders, or none.
@@ -95,28 +95,28 @@ extension DocumentQuery {
     try ending(Cursor(values: checked(cursor: values), isInclusive: false))
   }
 
-  /// The query from a document on, which belongs to the range.
+  /// The query with a range that starts at a document, inclusive.
   ///
   /// - Throws: `invalidQuery` when the document lacks a field of an order, or does not exist.
   public func starting(at document: Document) throws(DocumentError) -> DocumentQuery {
     try starting(Cursor(values: place(of: document), isInclusive: true))
   }
 
-  /// The query from behind a document on.
+  /// The query with a range that starts after a document.
   ///
   /// - Throws: `invalidQuery` when the document lacks a field of an order, or does not exist.
   public func starting(after document: Document) throws(DocumentError) -> DocumentQuery {
     try starting(Cursor(values: place(of: document), isInclusive: false))
   }
 
-  /// The query up to a document, which belongs to the range.
+  /// The query with a range that ends at a document, inclusive.
   ///
   /// - Throws: `invalidQuery` when the document lacks a field of an order, or does not exist.
   public func ending(at document: Document) throws(DocumentError) -> DocumentQuery {
     try ending(Cursor(values: place(of: document), isInclusive: true))
   }
 
-  /// The query up to before a document.
+  /// The query with a range that ends before a document.
   ///
   /// - Throws: `invalidQuery` when the document lacks a field of an order, or does not exist.
   public func ending(before document: Document) throws(DocumentError) -> DocumentQuery {

@@ -1,5 +1,6 @@
 extension DocumentQuery {
-  /// A query that has a target, as a server asks its store: for the first documents, with all orders told.
+  /// A query with the given target, as a server runs it: it asks for the first documents and states
+  /// all orders.
   ///
   /// - Throws: `invalidQuery` when no query may have the target.
   package init(_ target: DocumentTarget, in database: DatabaseID) throws(DocumentError) {

@@ -1,6 +1,6 @@
 // What a query may hold.
 extension DocumentQuery {
-  /// Checks what can only be said of a whole query.
+  /// Checks what can only be checked once the query is complete.
   ///
   /// - Throws: `invalidQuery` when the last documents are asked for without an order.
   public func validate() throws(DocumentError) {
@@ -81,7 +81,7 @@ extension DocumentQuery {
 }
 
 extension Filter {
-  /// Whether an `or` is within.
+  /// Whether it contains an `or`.
   fileprivate var hasAlternatives: Bool {
     switch self {
     case .field: return false

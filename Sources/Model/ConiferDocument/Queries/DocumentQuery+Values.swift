@@ -1,6 +1,6 @@
-// What a query compares with: values of filters and of cursors.
+// The values that a query compares with, in filters and cursors.
 extension DocumentQuery {
-  /// The filter with references where it compares `__name__`.
+  /// The filter, with references as the values that `__name__` is compared with.
   func checked(_ filter: Filter) throws(DocumentError) -> Filter {
     switch filter {
     case .field(let filter): return .field(try checked(filter))
@@ -50,7 +50,7 @@ extension DocumentQuery {
     return FieldFilter(filter.field, filter.operator, .array(values))
   }
 
-  /// The values of a cursor, as many as orders were asked for at most.
+  /// Checks the values of a cursor: there must not be more than orders that were asked for.
   func checked(cursor values: [DocumentValue]) throws(DocumentError) -> [DocumentValue] {
     guard !values.isEmpty, values.count <= explicitOrders.count else {
       throw DocumentError(
@@ -68,7 +68,7 @@ extension DocumentQuery {
     return checked
   }
 
-  /// The place of a document: its value for each order.
+  /// The position of a document in the query's order: its value for each order.
   func place(of document: Document) throws(DocumentError) -> [DocumentValue] {
     guard let fields = document.fields else {
       throw DocumentError(
@@ -113,7 +113,7 @@ extension DocumentQuery {
       "\(what) has an array directly within an array, and no field has. Leave one of them out.")
   }
 
-  /// Checks that a value holds no server timestamp that the server has yet to say.
+  /// Checks that a value contains no pending server timestamp.
   private func checkNoPendingTimestamp(_ value: DocumentValue, _ what: String) throws(DocumentError)
   {
     guard value != value.resolved(.none) else { return }

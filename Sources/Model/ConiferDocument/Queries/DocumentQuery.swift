@@ -113,7 +113,7 @@ public struct DocumentQuery: Sendable, Hashable {
 }
 
 extension DocumentQuery.Source {
-  /// Whether a document is where it looks.
+  /// Whether a document belongs to the source.
   package func contains(_ path: DocumentPath) -> Bool {
     switch self {
     case .collection(let collection): collection.contains(path)

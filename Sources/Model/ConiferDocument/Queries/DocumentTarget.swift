@@ -1,8 +1,8 @@
 /// The normal form of a query, in which it is sent to the server and stored.
 ///
 /// All orders are written out, conditions are in their normal form, and a limit keeps the first
-/// documents: one to the last documents is asked for in the reversed order. So a query for the last
-/// documents and its mirror image for the first ones have one target.
+/// documents: a query for the last documents is asked for in the reversed order. So a query for the
+/// last documents and its mirror image for the first ones have one target.
 public struct DocumentTarget: Sendable, Hashable {
   /// Where documents are looked for.
   public let source: DocumentQuery.Source
@@ -45,7 +45,7 @@ public struct DocumentTarget: Sendable, Hashable {
   /// looked at.
   package func matchesInSource(_ document: Document) -> Bool {
     guard let fields = document.fields else { return false }
-    // What lacks a field is in no place of the order.
+    // A document that lacks an ordered field has no position in the order.
     for order in orders where !order.field.isDocumentID && fields[order.field] == nil {
       return false
     }
@@ -86,7 +86,7 @@ public struct DocumentTarget: Sendable, Hashable {
     return limit.map { Array(found.prefix($0)) } ?? found
   }
 
-  /// Where a document is, seen from a cursor: negative before it, zero at it, positive behind it.
+  /// The order of a document and a cursor: negative before it, zero at it, positive after it.
   private func compare(_ document: Document, to cursor: DocumentQuery.Cursor) -> Int {
     for (order, value) in zip(orders, cursor.values) {
       let result = order.compare(document, to: value)
@@ -116,9 +116,9 @@ extension DocumentQuery.Order {
 }
 
 extension DocumentQuery {
-  /// The documents that match, in the query's order, those at its end of the limit.
+  /// The documents that match, in the query's order, up to the limit at its end.
   ///
-  /// The target is made for each call; ask it when there is more than one.
+  /// Each call makes the target anew; for several calls, make it once and call it.
   public func evaluate(_ documents: some Sequence<Document>) -> [Document] {
     let found = target.evaluate(documents)
     return limit?.side == .last ? found.reversed() : found

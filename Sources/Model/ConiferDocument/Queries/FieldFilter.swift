@@ -2,9 +2,9 @@
 public struct FieldFilter: Sendable, Hashable {
   /// The operator of a field filter, such as `==`, `in` or `array-contains`.
   public enum Operator: String, Sendable, Hashable, CaseIterable {
-    /// The same place in the order.
+    /// Equal, as `DocumentValue.compare` says.
     case equal = "=="
-    /// Another place; the field exists and is not null.
+    /// Not equal; the field exists and is not null.
     case notEqual = "!="
     /// A lesser value of the same type.
     case lessThan = "<"

@@ -33,8 +33,8 @@ public indirect enum Filter: Sendable, Hashable {
 
   /// The normal form; none when there is no condition at all.
   ///
-  /// An `and` within an `and` and an `or` within an `or` are joined, empty ones are dropped, what
-  /// holds one condition is that condition, and what is joined is sorted and not repeated.
+  /// Nested `and`s are joined, and so are nested `or`s; empty ones are dropped, one with a single
+  /// condition becomes that condition, and the conditions are sorted without repetition.
   public var normalized: Filter? {
     switch self {
     case .field: return self
@@ -82,8 +82,8 @@ public indirect enum Filter: Sendable, Hashable {
 
   /// The conditions as a list of alternatives, each a list of conditions that must all be met.
   ///
-  /// `in` becomes an alternative for each value, `arrayContainsAny` too. Their number is a product:
-  /// ask `disjunctionCount` first.
+  /// `in` and `arrayContainsAny` become an alternative for each value. The numbers of alternatives
+  /// multiply: check `disjunctionCount` first.
   public var disjunctions: [[FieldFilter]] {
     switch self {
     case .field(let filter):

@@ -13,8 +13,8 @@ public enum DocumentValue: Sendable {
   case double(Double)
   /// A moment.
   case timestamp(Timestamp)
-  /// A moment that the server has yet to say: when the write was made here, and the last value that
-  /// was no such placeholder.
+  /// The placeholder for a time that the server sets: when the write was made here, and the last
+  /// value that was not such a placeholder.
   indirect case serverTimestamp(written: Timestamp, previous: DocumentValue?)
   /// A text, compared by its UTF-8 bytes.
   case string(String)

@@ -1,6 +1,7 @@
 /// A latitude and a longitude in degrees.
 ///
-/// Two places are equal when their bits are; minus zero and zero are in one place of the order.
+/// Two points are equal when their bits are; minus zero and zero have the same position in the
+/// order.
 public struct GeoPoint: Sendable {
   /// Degrees north of the equator, from -90 to 90.
   public let latitude: Double

@@ -8,7 +8,7 @@ extension MapValue {
     return value.map?[names.dropFirst()]
   }
 
-  /// The map with a value at a field path; what stands on the way and is no map becomes one.
+  /// The map with a value at a field path; enclosing values that are not maps are replaced by maps.
   public func setting(_ path: FieldPath, to value: DocumentValue) -> MapValue {
     var map = self
     map.set(value, at: path)
@@ -21,7 +21,7 @@ extension MapValue {
     set(value, at: path.names[...])
   }
 
-  /// The map without the field at a path; maps on the way stay, also when they become empty.
+  /// The map without the field at a path; the enclosing maps stay, even when they become empty.
   public func removing(_ path: FieldPath) -> MapValue {
     var map = self
     map.remove(path.names[...])

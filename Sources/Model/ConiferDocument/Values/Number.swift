@@ -36,7 +36,7 @@ public enum Number: Sendable {
   private static func compare(_ a: Int64, _ b: Double) -> Int {
     if b.isNaN || b < -0x1p63 { return 1 }
     if b >= 0x1p63 { return -1 }
-    // Both are within 64 bits now: first the whole parts, then what b has behind the point.
+    // Both are within 64 bits here: the integer parts are compared first, then the fraction of b.
     let whole = Int64(b)
     if a != whole { return a < whole ? -1 : 1 }
     let rest = b - Double(whole)

@@ -10,7 +10,7 @@ public struct Timestamp: Sendable, Hashable, Comparable {
   /// The seconds that a timestamp may have.
   public static let range: ClosedRange<Int64> = -62_135_596_800...253_402_300_799
 
-  /// 1970-01-01T00:00:00Z, which is also the version of what has none.
+  /// 1970-01-01T00:00:00Z, which is also the version of a document that has none.
   public static let zero = Timestamp(unchecked: 0, 0)
 
   package init(unchecked seconds: Int64, _ nanoseconds: Int32) {

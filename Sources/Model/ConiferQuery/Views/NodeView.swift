@@ -93,7 +93,7 @@ package struct NodeView: Sendable {
       sorted = nil
       return
     }
-    // Taken out, so that it is not copied when it is changed.
+    // It is moved out of the property, so that changing it does not copy it.
     guard var order = sorted, changed.count < 64 || changed.count < order.count / 2 else {
       sorted = NodeView.sorted(spec, source)
       return

@@ -95,25 +95,26 @@ struct SortedChildren: Sendable {
     return keys
   }
 
-  /// Where an entry is or would be inserted, and how many entries were looked at to tell.
-  func place(of entry: Entry) -> (run: Int, offset: Int, isFound: Bool, looks: Int) {
+  /// The position where an entry is or would be inserted, and how many entries were compared to
+  /// find it.
+  func place(of entry: Entry) -> (run: Int, offset: Int, isFound: Bool, comparisons: Int) {
     var (low, high) = (0, runs.count)
-    var looks = 0
+    var comparisons = 0
     while high - low > 1 {
       let middle = (low + high) >> 1
-      looks += 1
+      comparisons += 1
       if Entry.compare(runs[middle][0], entry) <= 0 { low = middle } else { high = middle }
     }
-    guard low < runs.count else { return (0, 0, false, looks) }
+    guard low < runs.count else { return (0, 0, false, comparisons) }
     let run = runs[low]
     var (from, to) = (0, run.count)
     while from < to {
       let middle = (from + to) >> 1
-      looks += 1
+      comparisons += 1
       let order = Entry.compare(run[middle], entry)
-      if order == 0 { return (low, middle, true, looks) }
+      if order == 0 { return (low, middle, true, comparisons) }
       if order < 0 { from = middle + 1 } else { to = middle }
     }
-    return (low, from, false, looks)
+    return (low, from, false, comparisons)
   }
 }

@@ -24,7 +24,8 @@ extension CompoundHash {
         }
         merge = self.merge(of: node, first...last)
       }
-      // With a leaf that is not sent the client keeps the priority, too.
+      // A client keeps the priority when no leaf of its node is sent, so an unchanged group is not
+      // sent.
       guard isChanged[first...last].contains(true) else { continue }
       while let other = merges.last, other.ranges.upperBound >= first {
         merges.removeLast()
@@ -45,15 +46,15 @@ extension CompoundHash {
       case later
     }
     case complete(RangeMerge)
-    /// The range contains a priority, and an earlier or later range the leaves of its node.
+    /// The range contains the priority of a node whose leaves are in an earlier or later range.
     case needs(Side)
   }
 
-  /// Whether a range may contain a priority without a leaf of its node. Only nodes around one of
-  /// the range's ends can cause that.
+  /// Whether a range may contain the priority of a node without any of its leaves. Only the nodes
+  /// above one of the range's ends can cause that.
   ///
-  /// A client loses such a priority when the leaves go that it has in other ranges, so that it must
-  /// be sent with the new ones though it is the same.
+  /// When the other ranges remove that node's leaves, the client loses the priority too. So the
+  /// priority must be sent with the new leaves, even though it has not changed.
   private func mayNeed(_ index: Int, in node: Node) -> Bool {
     for end in [index - 1, index] where paths.indices.contains(end) {
       var above = node
@@ -73,7 +74,7 @@ extension CompoundHash {
     var needed: Part.Side?
     let part = node.part(after: start?.keys[...], through: end?.keys[...], &needed)
     if let needed {
-      // Beyond the first and the last range there is nothing that could be needed.
+      // There is nothing before the first range and after the last one.
       if needed == .earlier ? start != nil : end != nil { return .needs(needed) }
     }
     return .complete(RangeMerge(start: start, end: end, node: part))

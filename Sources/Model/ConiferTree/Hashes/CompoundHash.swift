@@ -60,7 +60,8 @@ struct RangeWriter {
   private var text: SHA1?
   private var needsComma = false
 
-  /// With given ends there is one for each, and one for what follows; empty where no leaf is.
+  /// With given ends, one hash for each end and one for what follows; empty for a range without
+  /// leaves.
   private var hashes: [String] = []
 
   init(_ ends: Ends) { self.ends = ends }

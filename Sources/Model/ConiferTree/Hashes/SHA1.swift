@@ -1,6 +1,7 @@
-/// The hash function the Realtime Database names data by (FIPS 180-4), fed piece by piece.
+/// SHA-1 (FIPS 180-4), the hash function by which the Realtime Database identifies versions of
+/// data; bytes are added in pieces.
 ///
-/// It names versions of data; it protects nothing.
+/// It is not used for security.
 struct SHA1 {
   /// The five words of a finished hash.
   struct Digest: Hashable, Sendable {
@@ -71,7 +72,7 @@ struct SHA1 {
     return state
   }
 
-  /// Works off all whole blocks.
+  /// Hashes all complete blocks.
   private mutating func drain() {
     let whole = pending.count & ~63
     var state = state

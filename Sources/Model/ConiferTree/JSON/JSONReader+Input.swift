@@ -56,7 +56,7 @@ extension JSONReader {
     }
   }
 
-  /// Skips EF BB BF at the start of the text, and names UTF-16 where it meets it.
+  /// Skips the byte order mark EF BB BF at the start of the text, and reports UTF-16.
   mutating func skipByteOrderMark() throws(JSONError) {
     if buffer.isEmpty { _ = try refill() }
     guard let first = buffer.first else { return }

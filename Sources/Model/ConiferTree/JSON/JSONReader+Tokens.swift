@@ -127,7 +127,7 @@ extension JSONReader {
         value = low
       }
       try appendScalar(value, start)
-      // Another escape follows half a pair.
+      // After a lone half of a surrogate pair, the next escape is read.
       if kind == UInt8(ascii: "u") { return }
     }
     switch kind {

@@ -94,7 +94,7 @@ public struct JSONReader {
     self.limits = limits
   }
 
-  /// Reads on to the next event.
+  /// Reads the next event.
   /// - Returns: The event, or nil once the text has ended as it should.
   /// - Throws: ``JSONError`` when the text breaks the grammar or a limit, and with the code
   ///   `source` when the source of the chunks fails.

@@ -11,35 +11,34 @@ final class Chunk: Sendable {
   /// The most entries of one part.
   static let capacity = 32
 
-  /// The children that were known from the beginning; nil for leaves that a `LeafKeeper` makes
-  /// later.
+  /// The children that were known from the beginning; nil for leaves that are decoded later.
   private let known: Body?
-  private let late: LateBody?
+  private let lazyBody: LazyBody?
   let totals: Totals
   /// The smallest key of each smaller part; none when the children are here.
   let firstKeys: ContiguousArray<Key>
 
   /// The children or smaller parts.
-  var body: Body { known ?? late?.body ?? .entries([]) }
+  var body: Body { known ?? lazyBody?.body ?? .entries([]) }
 
   /// A part whose children are made when they are first looked at.
-  init(_ late: LateBody, totals: Totals) {
+  init(_ lazyBody: LazyBody, totals: Totals) {
     known = nil
-    self.late = late
+    self.lazyBody = lazyBody
     self.totals = totals
     firstKeys = []
   }
 
   init(entries: ContiguousArray<Node.Child>, totals: Totals? = nil) {
     known = .entries(entries)
-    late = nil
+    lazyBody = nil
     self.totals = totals ?? Totals(entries)
     firstKeys = []
   }
 
   init(chunks: ContiguousArray<Chunk>) {
     known = .chunks(chunks)
-    late = nil
+    lazyBody = nil
     totals = chunks.reduce(into: Totals()) { $0.add($1.totals) }
     firstKeys = ContiguousArray(chunks.map(\.firstKey))
   }
@@ -49,7 +48,7 @@ final class Chunk: Sendable {
     var copy = chunks
     copy[i] = part
     known = .chunks(copy)
-    late = nil
+    lazyBody = nil
     totals =
       old.totals.replacing(chunks[i].totals, with: part.totals)
       ?? copy.reduce(into: Totals()) { $0.add($1.totals) }

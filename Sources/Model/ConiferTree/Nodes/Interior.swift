@@ -14,7 +14,7 @@ final class Interior: Sendable {
   /// The node's hash, if somebody computed it.
   var digest: SHA1.Digest? { box.load()?.digest }
 
-  /// Keeps the node's hash; whoever computes it first wins, and all compute the same.
+  /// Stores the node's hash. Threads that compute it at the same time get the same result.
   func keep(_ digest: SHA1.Digest) { _ = box.storeIfNil(DigestBox(digest)) }
 }
 

@@ -53,7 +53,7 @@ struct Totals: Sendable, Equatable {
     hasServerValues = hasServerValues || other.hasServerValues
   }
 
-  /// The sums after a part of them was replaced; none when only a new sum over all parts tells.
+  /// The sums after one part was replaced; nil when they must be computed anew from all parts.
   func replacing(_ old: Totals, with new: Totals) -> Totals? {
     if old.depth == depth && new.depth < depth { return nil }
     if old.hasPriorities && !new.hasPriorities { return nil }

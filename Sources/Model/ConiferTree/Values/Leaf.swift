@@ -44,7 +44,8 @@ public enum Leaf: Sendable {
     }
   }
 
-  /// Whether both are the same case with the same bits: what makes an overwrite no change.
+  /// Whether both are the same case with the same bits, so that overwriting one by the other
+  /// changes nothing.
   func isExactly(_ other: Leaf) -> Bool {
     switch (self, other) {
     case (.string(let a), .string(let b)): return a.hasSameUnits(as: b)

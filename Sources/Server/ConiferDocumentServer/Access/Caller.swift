@@ -1,7 +1,7 @@
 import ConiferDocument
 import ConiferWire
 
-/// Who asks, on a stream or with a request.
+/// The caller of a stream or a request.
 struct Caller: Sendable {
   /// Whether a token was shown.
   let hasToken: Bool
@@ -50,8 +50,8 @@ struct Caller: Sendable {
     isServer || user?.isAdmin == true || access.allows(user, request)
   }
 
-  /// - Throws: `permissionDenied` unless the caller may see and remove everything: closures are not asked for lists of
-  ///   collections, so these are an administrator's where closures decide.
+  /// - Throws: `permissionDenied` unless the caller may see and remove everything. Closures cannot
+  ///   decide on lists of collections, so only administrators may list where closures decide.
   func requireListing(_ access: DocumentAccess) throws(StatusError) {
     guard isServer || user?.isAdmin == true || access.allowsAll else {
       throw StatusError(

@@ -20,7 +20,7 @@ struct MadeCommit: Sendable {
 /// Finds out what commits that are stored together do, each upon the ones before it.
 struct CommitStaging: Sendable {
   /// Bytes of one request, about as the service counts them: 10 MiB.
-  static let mostBytes = 10 << 20
+  static let maxBytes = 10 << 20
 
   let database: DatabaseID
   let access: DocumentAccess
@@ -95,10 +95,10 @@ struct CommitStaging: Sendable {
   /// - Throws: `invalidArgument` for more bytes than a request may have.
   static func checkSize(_ writes: [Mutation]) throws(StatusError) {
     let bytes = writes.reduce(0) { $0 + $1.size }
-    guard bytes <= mostBytes else {
+    guard bytes <= maxBytes else {
       throw StatusError(
         .invalidArgument,
-        "A commit has \(bytes) bytes; \(mostBytes) are allowed. Split it into several.")
+        "A commit has \(bytes) bytes; \(maxBytes) are allowed. Split it into several.")
     }
   }
 

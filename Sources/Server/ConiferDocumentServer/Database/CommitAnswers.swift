@@ -1,18 +1,19 @@
 import ConiferWire
 import Synchronization
 
-/// The answers to commits that were asked for together; told when the last one is there.
+/// The answers to commits that were requested together. They are returned together when the last
+/// one has come.
 final class CommitAnswers: Sendable {
   typealias Answer = Result<MadeCommit, StatusError>
 
   private let answers: Mutex<[Int: Answer]> = Mutex([:])
   private let count: Int
-  private let told: @Sendable ([Answer]) -> Void
+  private let completion: @Sendable ([Answer]) -> Void
 
-  init(_ count: Int, _ told: @escaping @Sendable ([Answer]) -> Void) {
+  init(_ count: Int, _ completion: @escaping @Sendable ([Answer]) -> Void) {
     self.count = count
-    self.told = told
-    if count == 0 { told([]) }
+    self.completion = completion
+    if count == 0 { completion([]) }
   }
 
   /// Takes in an answer; there is one for each place.
@@ -21,6 +22,6 @@ final class CommitAnswers: Sendable {
       answers[place] = answer
       return answers.count == count ? (0..<count).compactMap { answers[$0] } : nil
     }
-    if let all { told(all) }
+    if let all { completion(all) }
   }
 }

@@ -82,17 +82,17 @@ struct CommitGroup: Sendable {
         "The token of the writes is of an answer that was not given. Send the newest one.")
     }
     writes.acknowledge(name, through: token.answered)
-    guard last - max(token.answered, start) < DeduplicationLog.mostUnanswered else {
+    guard last - max(token.answered, start) < DeduplicationLog.maxUnanswered else {
       throw StatusError(
         .resourceExhausted,
-        "\(DeduplicationLog.mostUnanswered) batches were made whose answers the client has not said to have. "
+        "\(DeduplicationLog.maxUnanswered) batches were made whose answers the client has not said to have. "
           + "Read them, and send the newest token.")
     }
     return name
   }
 
-  /// The batch that was made before the client sent it again.
-  mutating func takeKnown(_ digest: [UInt8], of id: StreamID) -> DeduplicationLog.Batch? {
+  /// The batch that the client sends again and that was applied before; nil when there is none.
+  mutating func takeDuplicate(_ digest: [UInt8], of id: StreamID) -> DeduplicationLog.Batch? {
     guard case .greeted(let name, var batches, let start) = streams[id],
       let place = batches.firstIndex(where: { $0.digest == digest })
     else { return nil }

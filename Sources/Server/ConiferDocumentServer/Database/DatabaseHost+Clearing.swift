@@ -13,14 +13,15 @@ extension DatabaseHost {
   func clear() async -> StatusError? {
     do throws(StatusError) {
       let store = try await store()
-      // Who listens is told each deletion. Otherwise nobody needs to know what was there.
+      // With listeners, documents are deleted one by one, so that each deletion is sent. Otherwise
+      // the trees are removed at once.
       if listening.isEmpty, writing.isEmpty { try await wipe(store) } else { try await deleteAll() }
       return nil
     } catch { return error }
   }
 
   private func wipe(_ store: DatabaseStore) async throws(StatusError) {
-    defer { doubt() }
+    defer { invalidateContents() }
     let time = (contents?.head.time ?? .zero).next(after: configuration.clock())
     do throws(StoreError) { try await store.wipe(at: time) } catch {
       throw StatusError(failing: error)

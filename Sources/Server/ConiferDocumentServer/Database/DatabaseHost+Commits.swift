@@ -24,7 +24,8 @@ extension DatabaseHost {
       return
     }
     do throws(StoreError) { try await make(commits, in: store) } catch {
-      // One that the store does not take must not take others with it.
+      // Commits are retried one by one, so that one that the store refuses does not fail the
+      // others.
       if commits.count > 1, isCertain {
         for commit in commits { await make([commit]) }
         return
@@ -56,7 +57,7 @@ extension DatabaseHost {
     self.contents?.writes = group.writes
     for change in group.changes {
       self.contents?.history.append(change)
-      note(change)
+      markDue(change)
     }
     for (id, state) in group.streams { writing[id]?.state = state }
     answers.forEach(answer)
@@ -70,7 +71,7 @@ extension DatabaseHost {
     defer { if store.isStored != wasStored { commits.addDatabase() } }
     do throws(StoreError) { try await store.commit(edits) } catch {
       // After any other error the store may have the commit, so it must not be made again.
-      if ![.tooLarge, .full, .invalid, .damaged].contains(error.code) { doubt() }
+      if ![.tooLarge, .full, .invalid, .damaged].contains(error.code) { invalidateContents() }
       throw error
     }
   }
@@ -105,7 +106,7 @@ extension DatabaseHost {
     }
     let name = try group.acknowledge(token, of: id)
     let digest = DeduplicationLog.digest(of: commit.writes)
-    if let made = group.takeKnown(digest, of: id) {
+    if let made = group.takeDuplicate(digest, of: id) {
       return .made(
         commit.committer, MadeCommit(result: made.result, documents: []), number: made.number)
     }

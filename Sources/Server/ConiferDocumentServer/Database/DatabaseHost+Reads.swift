@@ -245,8 +245,8 @@ extension DatabaseHost {
   }
 
   /// Returns once all that was asked for before is done.
-  nonisolated func settle() async {
-    await withCheckedContinuation { continuation in post(.settle { continuation.resume() }) }
+  nonisolated func waitUntilIdle() async {
+    await withCheckedContinuation { continuation in post(.waitUntilIdle { continuation.resume() }) }
   }
 
   /// Ends all streams.

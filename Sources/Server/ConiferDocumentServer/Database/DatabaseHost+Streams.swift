@@ -36,7 +36,7 @@ extension DatabaseHost {
 
   private func ask(_ id: StreamID, _ input: ListeningStream.Input) {
     guard let waiting = listening[id]?.inputs.count else { return }
-    guard waiting < ListeningStream.mostInputs else {
+    guard waiting < ListeningStream.maxInputs else {
       return end(
         listening: id,
         StatusError(
@@ -46,8 +46,8 @@ extension DatabaseHost {
     listening[id]?.inputs.append(input)
   }
 
-  /// A change was stored: the streams that it may concern are to be told.
-  func note(_ change: DocumentChange) {
+  /// Marks the streams that a stored change may concern as due.
+  func markDue(_ change: DocumentChange) {
     index.forEach(affectedBy: change.path) { id in
       listening[id]?.fallBehind(change.number)
       due.insert(id)
@@ -57,14 +57,14 @@ extension DatabaseHost {
   /// Marks all streams as due after each quarter of the history's length. A stream without changes
   /// then gets a new token before the history drops its position.
   func markHeartbeatsDue() {
-    let part = (contents?.history.next ?? 0) / patience
+    let part = (contents?.history.next ?? 0) / heartbeatInterval
     guard part != lastHeartbeat else { return }
     lastHeartbeat = part
     due.formUnion(listening.keys)
   }
 
-  /// After how many changes a stream that was sent nothing else gets a new token.
-  private var patience: Int64 { max(1, Int64(configuration.history.changes / 4)) }
+  /// The number of changes after which a stream that was sent nothing else gets a new token.
+  private var heartbeatInterval: Int64 { max(1, Int64(configuration.history.changes / 4)) }
 
   /// Sends a moment to each stream that is due and can take one.
   func sendDueMoments() async {
@@ -81,9 +81,9 @@ extension DatabaseHost {
     }
     do throws(StatusError) {
       let store = try await store()
-      // What the store has may just have been read anew.
+      // The contents may have been read again meanwhile.
       guard let stream = listening[id], let contents else { return }
-      let isOld = contents.history.next - stream.told >= patience
+      let isOld = contents.history.next - stream.told >= heartbeatInterval
       guard stream.isDue || isOld else { return }
       let events = try moment(
         of: id, stream, contents, store, isWanted: isOld && !stream.targets.isEmpty)
@@ -211,7 +211,8 @@ extension DatabaseHost {
           .invalidArgument, "The token of the greeting is none of this server's. Greet without one."
         )
       }
-      // A store that lost its last moment may have fewer answers than the client: the stream begins anew then.
+      // After the store has lost its newest commits it may have fewer answers than the client. Then
+      // the stream begins anew.
       if let stream = contents?.writes.streams[token.stream], stream.user == user,
         token.answered <= stream.last
       {
@@ -253,7 +254,7 @@ extension DatabaseHost {
   /// Looks at the streams again when a caller's token expires.
   private func scheduleExpiry(_ caller: Caller) {
     guard let expires = caller.user?.expires else { return }
-    if timer == nil || timer.map({ expires < $0.expires }) == true { look(at: expires) }
+    if timer == nil || timer.map({ expires < $0.expires }) == true { checkExpiry(at: expires) }
   }
 
   /// Looks at the streams again when the next of their tokens expires.
@@ -261,11 +262,12 @@ extension DatabaseHost {
     timer?.task.cancel()
     timer = nil
     let callers = listening.values.map(\.caller) + writing.values.map(\.caller)
-    if let next = callers.compactMap({ $0.user?.expires }).min() { look(at: next) }
+    if let next = callers.compactMap({ $0.user?.expires }).min() { checkExpiry(at: next) }
   }
 
-  /// The clock may be set, or run otherwise than the timer: it is looked at again until the time has come.
-  private func look(at expires: Timestamp) {
+  /// Waits until a token has expired. The clock may be set meanwhile, or run at another speed than
+  /// the timer, so it is read again until the time has come.
+  private func checkExpiry(at expires: Timestamp) {
     timer?.task.cancel()
     let left = Duration.microseconds(expires.microseconds - configuration.clock().microseconds)
     let wait = min(max(left, .milliseconds(10)), .seconds(3600))

@@ -23,8 +23,8 @@ actor DatabaseHost {
   /// About how many bytes the history takes, for whoever decides which databases stay in memory.
   nonisolated let historyBytes = Atomic(0)
   var access: DocumentAccess
-  /// Why nothing more is done; nil while the server runs.
-  private var shut: StatusError?
+  /// The error that later requests get; nil while the server runs.
+  private var shutDownError: StatusError?
   /// The store; nil until the first request, and when it could not be opened.
   private var opened: DatabaseStore?
   /// The opening that is under way: there is one at a time.
@@ -36,7 +36,7 @@ actor DatabaseHost {
   var listening: [StreamID: ListeningStream] = [:]
   /// The streams of listens by what they listen to.
   var index = TargetIndex<StreamID>()
-  /// The streams that there may be something to tell.
+  /// The streams for which there may be something to send.
   var due: Set<StreamID> = []
   /// The number of the quarter of the history's length for which all streams were last marked as
   /// due.
@@ -150,7 +150,7 @@ actor DatabaseHost {
     case .setAccess(let access):
       self.access = access
       for id in listening.keys.sorted() {
-        listening[id]?.isAccessNew = true
+        listening[id]?.hasNewAccess = true
         due.insert(id)
       }
     case .expireTokens: end(Caller.expired) { $0.hasToken }
@@ -159,9 +159,9 @@ actor DatabaseHost {
       end(Caller.expired) { $0.isExpired(at: now) }
       scheduleNextExpiry()
     case .clear(let done): done(await clear())
-    case .settle(let done): done()
+    case .waitUntilIdle(let done): done()
     case .shutDown(let error, let done):
-      shut = error
+      shutDownError = error
       timer?.task.cancel()
       end(error) { _ in true }
       done()
@@ -174,7 +174,7 @@ actor DatabaseHost {
   ///
   /// - Throws: `unavailable` when it cannot be opened; the next request tries again.
   func store() async throws(StatusError) -> DatabaseStore {
-    if let shut { throw shut }
+    if let shutDownError { throw shutDownError }
     if let opened { return opened }
     let task =
       opening
@@ -204,31 +204,32 @@ actor DatabaseHost {
     }
   }
 
-  /// Whether what is known of the database is what the store has.
+  /// Whether the contents in memory are those of the store.
   var isCertain: Bool { opened != nil }
 
-  /// The store may have something else than what is known of it. The contents are read again before anything else is
-  /// done.
-  func doubt() {
+  /// Invalidates the contents in memory: the store may have other contents. They are read again
+  /// before anything else is done.
+  func invalidateContents() {
     opened = nil
     commits.add()
     commits.addDatabase()
     due.formUnion(listening.keys)
   }
 
-  /// Takes in what an opened store has; what changed since it was last known is told to those who listen.
+  /// Takes the contents of an opened store, and marks the streams that changes since the last known
+  /// contents concern as due.
   private func adopt(_ contents: DatabaseStore.Contents) {
     let earlier = self.contents
     self.contents = contents
     guard let earlier else { return }
     self.contents?.writes.keep(openNames, of: earlier.writes)
     if let changes = contents.history.changes(from: earlier.history.next) {
-      changes.forEach(note)
+      changes.forEach(markDue)
     } else {
       for id in listening.keys { listening[id]?.fallBehind(earlier.history.next) }
       due.formUnion(listening.keys)
     }
-    // Who listens is told also when a request without a stream was the first to need the store.
+    // Listeners are told also when the store was first needed by a request without a stream.
     post(.tick)
   }
 }

@@ -12,8 +12,9 @@ struct StreamID: Hashable, Comparable, Sendable {
 struct ConnectionID: Hashable, Sendable {
   let rawValue: UInt64
 
-  /// A user's clients of fronts, whose requests come without a connection to the database: their calls are counted
-  /// together, and those of nobody. These numbers are behind those of connections.
+  /// The number that counts a user's calls through fronts, which come without a connection to the
+  /// database; calls of nobody are counted together too. These numbers are above those of
+  /// connections.
   static func front(of user: String?) -> ConnectionID {
     var hasher = Hasher()
     hasher.combine(user.map { Array($0.utf8) })
@@ -43,7 +44,7 @@ enum DatabaseRequest: Sendable {
     case close
   }
 
-  /// Whose writes they are, and who is answered.
+  /// Who commits the writes, and gets the answer.
   enum Committer: Sendable {
     /// The connection is nil for the server itself.
     case caller(Caller, ConnectionID?, @Sendable (Result<MadeCommit, StatusError>) -> Void)
@@ -73,7 +74,7 @@ enum DatabaseRequest: Sendable {
   /// Tokens may have expired.
   case tick
   /// Called once all that was asked for before is done.
-  case settle(@Sendable () -> Void)
+  case waitUntilIdle(@Sendable () -> Void)
   /// Ends all streams.
   case shutDown(StatusError, @Sendable () -> Void)
 }

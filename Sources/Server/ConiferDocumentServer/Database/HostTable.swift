@@ -1,14 +1,14 @@
 import ConiferDocument
 import Synchronization
 
-/// The databases that are in memory. Of those that nobody uses only so many stay, and with so many bytes of histories;
-/// the others are opened again from the store.
+/// The databases that are in memory. Of unused ones only a limited number stay, with a limited
+/// total size of histories. The others are opened from the store again when needed.
 struct HostTable {
   private struct Entry {
     let host: DatabaseHost
     var users = 0
-    /// Whether a link of the process may have it.
-    var isKept = false
+    /// Whether it always stays in memory, because a link within the process may use it.
+    var isPermanent = false
     /// The number of its last use.
     var lastUse: UInt64 = 0
 
@@ -22,22 +22,23 @@ struct HostTable {
 
   var all: [DatabaseHost] { entries.values.map(\.host) }
 
-  /// A database that stays.
+  /// Marks a database as one that always stays in memory.
   mutating func keep(_ database: DatabaseID, _ make: () -> DatabaseHost) -> DatabaseHost {
     var entry = entries[database] ?? Entry(host: make())
-    if entries[database] != nil, entry.users == 0, !entry.isKept { idle -= 1 }
-    entry.isKept = true
+    if entries[database] != nil, entry.users == 0, !entry.isPermanent { idle -= 1 }
+    entry.isPermanent = true
     entries[database] = entry
     return entry.host
   }
 
-  /// Begins to use a database; nil while as many as may be are in use. After success `end` is called once.
+  /// Begins to use a database; nil when too many are in use. After success `end` must be called
+  /// once.
   mutating func begin(
     _ database: DatabaseID, most: Int, _ make: () -> DatabaseHost
   ) -> DatabaseHost? {
     guard entries[database] != nil || entries.count - idle < most else { return nil }
     var entry = entries[database] ?? Entry(host: make())
-    if entries[database] != nil, entry.users == 0, !entry.isKept { idle -= 1 }
+    if entries[database] != nil, entry.users == 0, !entry.isPermanent { idle -= 1 }
     entry.users += 1
     entries[database] = entry
     return entry.host
@@ -54,9 +55,9 @@ struct HostTable {
     entry.users -= 1
     entry.lastUse = uses
     entries[database] = entry
-    guard entry.users == 0, !entry.isKept else { return }
+    guard entry.users == 0, !entry.isPermanent else { return }
     idle += 1
-    var unused = entries.filter { $0.value.users == 0 && !$0.value.isKept }
+    var unused = entries.filter { $0.value.users == 0 && !$0.value.isPermanent }
     var held = unused.values.reduce(0) { $0 + $1.historyBytes }
     while idle > most || held > bytes {
       guard let oldest = unused.min(by: { $0.value.lastUse < $1.value.lastUse }) else { return }

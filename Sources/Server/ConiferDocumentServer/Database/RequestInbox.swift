@@ -1,45 +1,49 @@
 import ConiferDocument
 import ConiferWire
 
-/// The requests that wait for a database: so many, and so many bytes, of each stream, of each connection's calls without
-/// one, and of all together, whatever clients send. A request counts until it is done.
+/// The queue of a database's requests. It limits the number and bytes of each stream's requests, of
+/// each connection's calls without a stream, and of all together. A request counts until it is
+/// done.
 struct RequestInbox: Sendable {
-  /// How many requests of a stream may wait: a client that reads its answers has far fewer on their way.
-  static let mostOfStream = 2 * ListeningStream.mostTargets
+  /// The most requests of a stream that may wait. A client that reads its answers has far fewer
+  /// under way.
+  static let maxRequestsPerStream = 2 * ListeningStream.maxTargets
   /// How many commits without a stream may wait of a connection.
-  static let mostCalls = 1_000
+  static let maxCommitsPerConnection = 1_000
   /// How many bytes of documents may wait of a stream, and of a connection's calls: what a client has on its way at most,
   /// ten commits.
-  static let mostBytes = 10 * CommitStaging.mostBytes
+  static let maxBytes = 10 * CommitStaging.maxBytes
   /// How many requests of all may wait.
-  static let mostOfAll = 100_000
-  /// How many bytes of all may wait. Whoever has nothing waiting may have one request more than that.
-  static let mostBytesOfAll = 10 * mostBytes
+  static let maxRequests = 100_000
+  /// The most bytes of all that may wait. One request of a requester that has nothing waiting is
+  /// always let in.
+  static let maxTotalBytes = 10 * maxBytes
 
   /// Who is counted for a request.
-  enum Asker: Hashable, Sendable {
+  enum Requester: Hashable, Sendable {
     case connection(ConnectionID)
     case stream(StreamID)
 
-    fileprivate var mostRequests: Int {
+    fileprivate var requestLimit: Int {
       switch self {
-      case .connection: RequestInbox.mostCalls
-      case .stream: RequestInbox.mostOfStream
+      case .connection: RequestInbox.maxCommitsPerConnection
+      case .stream: RequestInbox.maxRequestsPerStream
       }
     }
   }
 
-  /// A request, measured before it comes here, as that takes as long as it is large.
+  /// A request with its size, which is measured before the lock is taken because that takes long
+  /// for large requests.
   struct Entry: Sendable {
     let request: DatabaseRequest
     /// Nil for the end of a stream, and what the server itself does.
-    fileprivate let asker: Asker?
+    fileprivate let requester: Requester?
     fileprivate let bytes: Int
 
     init(_ request: DatabaseRequest) {
       self.request = request
-      asker = request.asker
-      bytes = asker == nil ? 0 : request.bytes
+      requester = request.requester
+      bytes = requester == nil ? 0 : request.bytes
     }
   }
 
@@ -61,38 +65,39 @@ struct RequestInbox: Sendable {
     }
   }
 
-  /// What came since some time, by whom.
+  /// The requests that came in since the last `take`, by requester.
   private struct Arrivals {
-    var loads: [Asker: Load] = [:]
+    var loads: [Requester: Load] = [:]
     var all = Load()
     /// The streams that asked for too much.
     var flooded: Set<StreamID> = []
 
-    mutating func add(_ bytes: Int, of asker: Asker) {
+    mutating func add(_ bytes: Int, of requester: Requester) {
       let load = Load(count: 1, bytes: bytes)
-      loads[asker, default: Load()] = loads[asker, default: Load()] + load
+      loads[requester, default: Load()] = loads[requester, default: Load()] + load
       all = all + load
     }
   }
 
   private(set) var requests: [DatabaseRequest] = []
-  /// Whether somebody does them.
+  /// Whether a task performs the requests.
   private var isServed = false
   private var waiting = Arrivals()
-  /// What was taken out last, and may not be done.
+  /// The requests that were taken last, of which some may not be done yet.
   private var taken = Arrivals()
 
-  /// Takes in a request. Of a stream that asked for too much that alone is left, and its end by the client.
+  /// Adds a request. A stream that exceeds its limit is marked as flooded; its later requests are
+  /// dropped.
   mutating func add(_ entry: Entry) -> Admission {
-    switch entry.asker {
+    switch entry.requester {
     case nil: requests.append(entry.request)
     case .stream(let id)? where waiting.flooded.contains(id) || taken.flooded.contains(id):
       return .waits
-    case let asker?:
-      if hasRoom(for: entry.bytes, of: asker) {
-        waiting.add(entry.bytes, of: asker)
+    case let requester?:
+      if hasRoom(for: entry.bytes, of: requester) {
+        waiting.add(entry.bytes, of: requester)
         requests.append(entry.request)
-      } else if case .stream(let id) = asker {
+      } else if case .stream(let id) = requester {
         waiting.flooded.insert(id)
         requests.append(.flooded(id))
       } else {
@@ -103,17 +108,18 @@ struct RequestInbox: Sendable {
     return isServed ? .waits : .begins
   }
 
-  /// Whether there is room for another request. One alone may have any number of bytes: it is refused when its turn
-  /// comes.
-  private func hasRoom(for bytes: Int, of asker: Asker) -> Bool {
-    let own = waiting.loads[asker, default: Load()] + taken.loads[asker, default: Load()]
+  /// Whether there is room for another request. A requester's only request may have any size; it is
+  /// refused when its turn comes.
+  private func hasRoom(for bytes: Int, of requester: Requester) -> Bool {
+    let own = waiting.loads[requester, default: Load()] + taken.loads[requester, default: Load()]
     if own.count == 0 { return true }
     let all = waiting.all + taken.all
-    return own.count < asker.mostRequests && own.bytes + bytes <= Self.mostBytes
-      && all.count < Self.mostOfAll && all.bytes + bytes <= Self.mostBytesOfAll
+    return own.count < requester.requestLimit && own.bytes + bytes <= Self.maxBytes
+      && all.count < Self.maxRequests && all.bytes + bytes <= Self.maxTotalBytes
   }
 
-  /// Takes out what waits, once all that was taken before is done; when nothing waits, nobody does anything from then on.
+  /// Takes the waiting requests, when all that were taken before are done. When none waits, no task
+  /// performs requests any more.
   mutating func take() -> [DatabaseRequest] {
     defer { (requests, taken, waiting) = ([], waiting, Arrivals()) }
     if requests.isEmpty { isServed = false }
@@ -123,19 +129,19 @@ struct RequestInbox: Sendable {
   /// Why a stream ends that asked for too much.
   static let flooded = StatusError(
     .resourceExhausted,
-    "More requests of the stream wait than may: \(mostOfStream), or \(mostBytes) bytes. Read the answers "
+    "More requests of the stream wait than may: \(maxRequestsPerStream), or \(maxBytes) bytes. Read the answers "
       + "before sending more.")
 
   /// Why a commit is refused while too many wait.
   static let busy = StatusError(
     .resourceExhausted,
-    "More commits of the connection wait than may: \(mostCalls), or \(mostBytes) bytes. Send it again "
+    "More commits of the connection wait than may: \(maxCommitsPerConnection), or \(maxBytes) bytes. Send it again "
       + "later.")
 }
 
 extension DatabaseRequest {
   /// Who is counted for the request.
-  fileprivate var asker: RequestInbox.Asker? {
+  fileprivate var requester: RequestInbox.Requester? {
     switch self {
     case .watch(let id, .add), .watch(let id, .refuse), .watch(let id, .remove),
       .writes(let id, .greet),

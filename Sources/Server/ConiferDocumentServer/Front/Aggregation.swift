@@ -1,7 +1,7 @@
 package import ConiferDocument
 package import ConiferWire
 
-/// A number that a request asks for, and what it is called in the answer.
+/// An aggregation of a request, with its name in the answer.
 package struct Aggregation: Sendable {
   /// What it is called.
   package private(set) var alias: String

@@ -3,7 +3,7 @@ package import ConiferWire
 
 extension DatabaseFront {
   /// About how many bytes of documents a page has at most, and one document more.
-  private static let mostBytes = 8 << 20
+  private static let maxBytes = 8 << 20
 
   /// A part of a collection.
   ///
@@ -25,8 +25,8 @@ extension DatabaseFront {
       // All orders are written out, as the place of a document has a value for each.
       query = try Self.sorted(whole, by: try Self.sorted(whole, by: orders).orders)
     } catch { throw StatusError(.invalidArgument, error.message) }
-    let next = if let start { try goingOn(query, from: start) } else { query }
-    let wanted = PageSize(documents: size + 1, bytes: Self.mostBytes)
+    let next = if let start { try continuing(query, from: start) } else { query }
+    let wanted = PageSize(documents: size + 1, bytes: Self.maxBytes)
     if showsMissing {
       guard orders.isEmpty else {
         throw StatusError(
@@ -74,7 +74,7 @@ extension DatabaseFront {
   }
 
   /// The list from behind the part that a client has.
-  private func goingOn(
+  private func continuing(
     _ query: DocumentQuery, from start: [UInt8]
   ) throws(StatusError) -> DocumentQuery {
     do throws(StatusError) {
@@ -103,7 +103,7 @@ extension DatabaseFront {
     var bytes = 0
     let fitting = found.prefix(size).prefix { document in
       defer { bytes += document.fields?.size ?? 0 }
-      return bytes < mostBytes
+      return bytes < maxBytes
     }
     guard fitting.count < found.count, let last = fitting.last else {
       return DocumentPage(documents: Array(fitting), next: nil)

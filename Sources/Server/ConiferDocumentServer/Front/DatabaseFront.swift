@@ -1,7 +1,8 @@
 package import ConiferDocument
 package import ConiferWire
 
-/// What a front over a network asks a database for, beside streams, in the name of whoever bears a token.
+/// The requests that a network front makes of a database, besides streams, for the owner of a
+/// token.
 ///
 /// A database is not made by reading it.
 package struct DatabaseFront: Sendable {
@@ -119,7 +120,7 @@ package struct DatabaseFront: Sendable {
         throw StatusError(
           .invalidArgument, "A transaction that only reads has writes. Begin another kind of one.")
       }
-      // What was read as of an earlier time need not be so now.
+      // Other documents may have been changed since the earlier time at which the transaction read.
       if case .readOnly(_?) = open.kind {} else { reads = open.reads }
     }
     let credentials = DatabaseHost.Credentials.token(token)

@@ -67,7 +67,7 @@ package final class FrontStream<Said: Sendable>: Sendable {
     if let (host, id) = opened { host.post(request(id)) }
   }
 
-  /// The client asks for nothing more: it ends once all is done that was asked for.
+  /// The client sends nothing more. The stream ends when everything it asked for is done.
   package func finish() { if isOpen { ask(kind.close) } else { end(nil) } }
 
   private var isOpen: Bool {
@@ -85,8 +85,9 @@ package final class FrontStream<Said: Sendable>: Sendable {
     telling.finish()
     guard let (host, id) = opened else { return }
     host.post(kind.close(id))
-    // What the stream asked for before may still wait there: the database stays in memory until that is done.
-    host.post(.settle { [server] in server.endUse(of: host.database) })
+    // Requests of the stream may still wait there, so the database stays in memory until they are
+    // done.
+    host.post(.waitUntilIdle { [server] in server.endUse(of: host.database) })
   }
 }
 

@@ -8,7 +8,7 @@ package enum ReadMoment: Sendable, Hashable {
   case transaction([UInt8])
   /// In a transaction that the request begins.
   case beginning(TransactionKind)
-  /// As of a time. The past is not kept: nothing may have been committed since.
+  /// As of a time. The server keeps no past states, so this fails if something was committed since.
   case past(Timestamp)
 }
 

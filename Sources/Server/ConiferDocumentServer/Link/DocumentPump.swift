@@ -57,7 +57,7 @@ public final class DocumentPump: Sendable {
   public func run(_ server: DocumentServer, limit: Int = .max) async -> Int {
     var count = 0
     while count < limit {
-      await server.settle()
+      await server.waitUntilIdle()
       guard step() else { break }
       count += 1
     }

@@ -166,7 +166,7 @@ final class LinkChannel: Sendable {
       message.run()
       cutIfScripted(.toServer)
     case .message:
-      // What was sent behind a lost message does not arrive either.
+      // Messages that were sent after a lost message do not arrive either.
       if link.script({ $0.random.chance($0.faults.cuts) }) { return cut(Self.lost, arrives: false) }
       message.run()
       cutIfScripted(.toServer)

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// Counts what is stored in all databases of a server, so that whoever shows data knows when to look again.
+/// Counts the commits to all databases of a server, so that a viewer knows when to read again.
 final class CommitCount: Sendable {
   private let commits = Atomic(0)
   private let listings = Atomic(0)

@@ -96,7 +96,7 @@ struct DatabaseStore: Sendable {
     }
   }
 
-  /// The trees as a view has them, and as of when the database is empty without them.
+  /// The trees that a view shows, and the time as of which the database is empty if it has none.
   private func pair(
     in view: any DocumentView, _ state: DatabaseTrees.State
   ) throws(StoreError) -> (DatabaseTrees.Pair?, Timestamp) {
@@ -159,7 +159,7 @@ struct DatabaseStore: Sendable {
     try forEach(view, pair.memory, changes) { document in
       if let record = ChangeRecord(document) { records.append(record) }
     }
-    // A change leaves what the next one of its document finds, or what is there now.
+    // The document after a change is the one before its next change, or the stored document.
     var afters: [DocumentPath: Document] = [:]
     var loaded: [DocumentChange] = []
     let present = DatabaseView(
@@ -233,16 +233,17 @@ struct DatabaseStore: Sendable {
     ])
   }
 
-  /// Removes the database from the store. It is there until that is committed, and empty afterwards.
+  /// Removes the database from the store. It exists until the removal is committed, and is empty
+  /// afterwards.
   ///
   /// - Parameter time: as of when it is empty: later than all commits.
   /// - Throws: as the backend's commits.
   func wipe(at time: Timestamp) async throws(StoreError) {
-    guard let pair = trees.leave(time) else { return }
+    guard let pair = trees.markRemoving(time) else { return }
     do throws(StoreError) {
       try await backend.commit([.wipe(pair.documents), .wipe(pair.memory)])
     } catch {
-      trees.stay(pair)
+      trees.markPresent(pair)
       throw error
     }
   }

@@ -3,7 +3,8 @@ import ConiferKeyValue
 import ConiferStorage
 import Synchronization
 
-/// The two trees of a database, which its first commit makes: whoever only asks takes no room in the store.
+/// The two trees of a database, which its first commit creates, so that reads take no room in the
+/// store.
 final class DatabaseTrees: Sendable {
   struct Pair: Sendable, Equatable {
     let documents: TreeID
@@ -15,7 +16,8 @@ final class DatabaseTrees: Sendable {
   enum State: Sendable, Equatable {
     case absent
     case present(Pair)
-    /// A commit that removes them is under way, or was made: the database is empty then, as of a time.
+    /// A commit that removes the trees is under way or was made. The database is then empty as of a
+    /// time.
     case leaving(Pair, Timestamp)
   }
 
@@ -70,11 +72,11 @@ final class DatabaseTrees: Sendable {
     return pair
   }
 
-  /// Says that the trees are about to be removed.
+  /// Marks the trees as being removed.
   ///
   /// - Parameter time: as of when the database is empty.
   /// - Returns: the trees; nil when there are none.
-  func leave(_ time: Timestamp) -> Pair? {
+  func markRemoving(_ time: Timestamp) -> Pair? {
     found.withLock { found in
       guard case .present(let pair) = found else { return nil }
       found = .leaving(pair, time)
@@ -82,8 +84,8 @@ final class DatabaseTrees: Sendable {
     }
   }
 
-  /// Says that the trees were not removed.
-  func stay(_ pair: Pair) { found.withLock { $0 = .present(pair) } }
+  /// Marks the trees as present again, after their removal failed.
+  func markPresent(_ pair: Pair) { found.withLock { $0 = .present(pair) } }
 
   private static func make(
     _ database: DatabaseID, in backend: any DocumentBackend

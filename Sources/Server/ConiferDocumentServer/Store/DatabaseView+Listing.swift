@@ -48,7 +48,7 @@ extension DatabaseStore.DatabaseView {
       throw ReadAllowance.exceeded
     }
     var known = Set(found.lazy.map(\.path))
-    // Behind the last of a full window nothing is wanted.
+    // After the last document of a full window nothing is needed.
     let end = isAll ? nil : found.last?.path
     var missing: [Document] = []
     try forEachCollection(below: "\(collection)/") { (id) throws(StoreError) in
@@ -124,7 +124,7 @@ extension DatabaseStore.DatabaseView {
     below prefix: String, _ visit: (String) throws(StoreError) -> Void
   ) throws(StoreError) {
     guard let tree else { return }
-    // Collections are in the order of their UTF-8: those below follow the one above.
+    // Collections are sorted by their UTF-8 bytes, so those below a collection follow it.
     var last = prefix.isEmpty ? nil : try? CollectionPath(Self.start(of: prefix))
     while true {
       let collections = try view.collections(tree, after: last, limit: Self.window)

@@ -5,8 +5,8 @@ import ConiferWire
 struct TransactionReads: Sendable {
   /// The documents with their versions; zero of those that were missing.
   private(set) var documents: [DocumentPath: Timestamp] = [:]
-  /// What was asked of all that matches, and as of when it was answered. A limit counts for nothing: a change behind
-  /// it is taken for one that matters.
+  /// The queries, with the times as of which they were answered. Limits are ignored: a change
+  /// beyond a query's limit counts as a conflict too.
   private(set) var targets: [(target: DocumentTarget, time: Timestamp)] = []
   /// About how many bytes it takes.
   private(set) var size = 0
@@ -26,7 +26,8 @@ struct TransactionReads: Sendable {
   }
 
   private mutating func note(_ path: DocumentPath, _ version: Timestamp) {
-    // The first read counts: had the document changed since, the transaction would have seen two of its versions.
+    // The first version counts. If the document changed since, the transaction has seen two
+    // versions, and must fail.
     guard documents[path] == nil else { return }
     documents[path] = version
     size += path.size

@@ -27,7 +27,7 @@ package struct TransactionLimits: Sendable {
   package var idle: Int64 = 60
 }
 
-/// The transactions that were begun by a request and have not ended, by their names, which nobody can guess.
+/// The open transactions that requests have begun, by their names, which cannot be guessed.
 final class TransactionTable: Sendable {
   struct Open: Sendable {
     let database: DatabaseID
@@ -68,8 +68,8 @@ final class TransactionTable: Sendable {
     let now = clock()
     let id = (0..<16).map { _ in UInt8.random(in: .min ... .max) }
     let most = state.withLock { state -> Int? in
-      if mostOpen(state, database) != nil { sweep(&state, now) }
-      if let most = mostOpen(state, database) { return most }
+      if exceededLimit(state, database) != nil { sweep(&state, now) }
+      if let most = exceededLimit(state, database) { return most }
       state.open[id] = Open(
         database: database, owner: owner, kind: kind, begun: now, used: now)
       state.counts[database, default: 0] += 1
@@ -80,8 +80,8 @@ final class TransactionTable: Sendable {
       .resourceExhausted, "\(most) transactions are open. End some, or wait until they expire.")
   }
 
-  /// How many are open where no more may be; nil where one more may.
-  private func mostOpen(_ state: State, _ database: DatabaseID) -> Int? {
+  /// The limit that is reached; nil when one more transaction may be opened.
+  private func exceededLimit(_ state: State, _ database: DatabaseID) -> Int? {
     if state.open.count >= limits.count { return limits.count }
     return state.counts[database, default: 0] >= limits.ofDatabase ? limits.ofDatabase : nil
   }
@@ -113,7 +113,7 @@ final class TransactionTable: Sendable {
     _ id: [UInt8], in database: DatabaseID, by owner: String?
   ) throws(StatusError) -> Open {
     let open = try require(id, in: database, by: owner)
-    // Of two commits at once one has it.
+    // Of two concurrent commits of the transaction only one gets it.
     guard state.withLock({ remove(id, &$0) }) else { throw Self.gone }
     return open
   }

@@ -47,8 +47,8 @@ struct ListenedTarget: Sendable {
   /// Whether a document is in the target's source, whether it matches or not.
   func concerns(_ path: DocumentPath) -> Bool { target.source.contains(path) }
 
-  /// Whether a change may show another window.
-  func moves(_ before: Document, _ after: Document) -> Bool {
+  /// Whether a change may change the window.
+  func mayChangeWindow(_ before: Document, _ after: Document) -> Bool {
     guard let window, let limit = target.limit else { return false }
     if window.versions[after.path] != nil { return true }
     guard contains(after) else { return false }

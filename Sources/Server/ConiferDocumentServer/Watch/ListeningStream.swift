@@ -23,9 +23,9 @@ struct ListeningStream: Sendable {
   }
 
   /// How many targets a stream may have.
-  static let mostTargets = 1000
+  static let maxTargets = 1000
   /// How many targets may be added and removed that the client has no answer to: all of them once each.
-  static let mostInputs = 2 * mostTargets
+  static let maxInputs = 2 * maxTargets
 
   let caller: Caller
   let deliver: @Sendable ([WatchStreamEvent]) -> Void
@@ -33,10 +33,10 @@ struct ListeningStream: Sendable {
   var credit = 1
   /// What the client asked for and has no answer to.
   var inputs: [Input] = []
-  /// Whether all targets are to be checked against other rules.
-  var isAccessNew = false
+  /// Whether all targets must be checked against new access rules.
+  var hasNewAccess = false
   /// The number of the first change that the stream must still be sent; nil when there is none.
-  private(set) var behind: Int64?
+  private(set) var firstUnsent: Int64?
   /// The number of the first change after the last moment.
   private(set) var told: Int64
   /// The memory of what was read for moments that the client has not taken.
@@ -55,14 +55,14 @@ struct ListeningStream: Sendable {
   }
 
   /// Whether there may be something to tell, and the client can take it.
-  var isDue: Bool { credit > 0 && (behind != nil || !inputs.isEmpty || isAccessNew) }
+  var isDue: Bool { credit > 0 && (firstUnsent != nil || !inputs.isEmpty || hasNewAccess) }
 
   /// A change may concern the stream.
-  mutating func fallBehind(_ number: Int64) { behind = behind ?? number }
+  mutating func fallBehind(_ number: Int64) { firstUnsent = firstUnsent ?? number }
 
   /// The stream was told everything up to a change.
   mutating func caughtUp(with next: Int64) {
-    behind = nil
+    firstUnsent = nil
     told = next
   }
 

@@ -7,7 +7,7 @@ struct MomentContext: Sendable {
   let database: DatabaseID
   let access: DocumentAccess
   let history: ChangeHistory
-  /// The moment, as a client shows it to go on from there.
+  /// The resume token of the moment, which the client sends to resume from it.
   let token: ResumeToken
 }
 
@@ -29,15 +29,15 @@ struct MomentBuilder {
   init(_ stream: ListeningStream, _ context: MomentContext) throws(StatusError) {
     self.stream = stream
     self.context = context
-    let behind = stream.behind ?? context.history.next
-    let changes = context.history.changes(from: behind)
+    let firstUnsent = stream.firstUnsent ?? context.history.next
+    let changes = context.history.changes(from: firstUnsent)
     netChanges = NetChanges(changes ?? [])
     if changes == nil { restartAll() }
     let inputs = stream.inputs
     self.stream.inputs = []
     for input in inputs { try take(input) }
-    if stream.isAccessNew { checkAccess() }
-    self.stream.isAccessNew = false
+    if stream.hasNewAccess { checkAccess() }
+    self.stream.hasNewAccess = false
     takeChanges()
     for (id, start) in starts { plan(id, start) }
   }
@@ -67,10 +67,10 @@ struct MomentBuilder {
   }
 
   private mutating func add(_ watch: WatchTarget) throws(StatusError) {
-    guard stream.targets.count < ListeningStream.mostTargets else {
+    guard stream.targets.count < ListeningStream.maxTargets else {
       throw StatusError(
         .resourceExhausted,
-        "A stream listens to \(ListeningStream.mostTargets) targets at most. Remove some.")
+        "A stream listens to \(ListeningStream.maxTargets) targets at most. Remove some.")
     }
     let target = try ListenedTarget(watch, in: context.database)
     if target.document == nil { try stream.caller.require(.list(target.target), context.access) }
@@ -103,7 +103,8 @@ struct MomentBuilder {
     starts[id] = .whole
   }
 
-  /// The history no longer has all changes since the stream's last moment: all targets begin anew.
+  /// All targets begin anew, because the history no longer has all changes since the stream's last
+  /// moment.
   private mutating func restartAll() {
     for id in stream.targets.keys.sorted() { restart(id) }
   }
@@ -142,7 +143,7 @@ struct MomentBuilder {
         if target.document != nil, !stream.caller.may(.get(path, after.fields), context.access) {
           refuse(id)
         } else if target.window != nil {
-          if target.moves(before, after) { reads[id] = target.query }
+          if target.mayChangeWindow(before, after) { reads[id] = target.query }
         } else {
           take(before, after, target)
         }
@@ -167,7 +168,8 @@ struct MomentBuilder {
       return
     }
     if let limit = target.target.limit {
-      // Enough documents to include those that were within the limit at that time.
+      // The limit plus the number of changed documents, so that the result includes the documents
+      // of the earlier window.
       let more = since(time, target).all.values.count { target.contains($0.after) }
       let (most, overflows) = limit.addingReportingOverflow(more)
       reads[id] = (try? target.query.limited(to: overflows ? .max : most)) ?? target.query

@@ -1,22 +1,23 @@
 import ConiferDocument
 
-/// Finds who may care for a document by where it is, at a cost of those alone.
+/// Finds the listeners that a document's path concerns, at a cost that does not depend on the
+/// number of others.
 struct TargetIndex<Value: Hashable & Sendable>: Sendable {
   private var values: [DocumentQuery.Source: [Value: Int]] = [:]
 
-  /// Notes that a value cares for the documents of a source; as often as it does.
+  /// Adds a listener of a source; a listener may be added several times.
   mutating func insert(_ value: Value, _ source: DocumentQuery.Source) {
     values[source, default: [:]][value, default: 0] += 1
   }
 
-  /// Notes that a value cares for a source once less.
+  /// Removes one addition of a listener of a source.
   mutating func remove(_ value: Value, _ source: DocumentQuery.Source) {
     guard let count = values[source]?[value] else { return }
     values[source]?[value] = count > 1 ? count - 1 : nil
     if values[source]?.isEmpty == true { values[source] = nil }
   }
 
-  /// Visits the values that a document may concern; one that cares for several of its sources comes as often.
+  /// Visits the listeners that a document may concern, once for each of their sources.
   func forEach(affectedBy path: DocumentPath, _ visit: (Value) -> Void) {
     let collection = path.collection
     for source: DocumentQuery.Source in [

@@ -8,18 +8,18 @@ import ConiferWire
 /// It is stored with each commit, so a restart forgets nothing.
 struct DeduplicationLog: Sendable {
   /// How many streams are remembered beside those that are open; the ones that sent the longest time ago are forgotten.
-  static let mostStreams = 1000
+  static let maxStreams = 1000
   /// How many batches of a stream are remembered.
-  static let mostBatches = 100
+  static let maxBatches = 100
 
   /// How many batches may be made on a stream beyond the last one whose answer the client says that it has.
-  static let mostUnanswered: Int64 = 1000
+  static let maxUnanswered: Int64 = 1000
 
   /// A batch that was made.
   struct Batch: Sendable, Hashable {
     /// Its number on the stream, from 1.
     let number: Int64
-    /// What tells it from other batches.
+    /// A digest that distinguishes it from other batches.
     let digest: [UInt8]
     let result: CommitResult
   }
@@ -58,7 +58,7 @@ struct DeduplicationLog: Sendable {
     guard var stream = streams.removeValue(forKey: id) else { return nil }
     stream.last += 1
     stream.batches.append(Batch(number: stream.last, digest: digest, result: result))
-    if stream.batches.count > Self.mostBatches { stream.batches.removeFirst() }
+    if stream.batches.count > Self.maxBatches { stream.batches.removeFirst() }
     streams[id] = stream
     return (stream.last, stream.record)
   }
@@ -74,9 +74,9 @@ struct DeduplicationLog: Sendable {
   ///
   /// - Parameter open: the streams that are open, which are neither counted nor forgotten.
   mutating func trim(but open: Set<UInt64>) {
-    guard streams.count > Self.mostStreams else { return }
+    guard streams.count > Self.maxStreams else { return }
     let ended = streams.lazy.filter { !open.contains($0.key) }.map { ($0.key, $0.value.lastTime) }
-    let surplus = ended.count - Self.mostStreams
+    let surplus = ended.count - Self.maxStreams
     guard surplus > 0 else { return }
     for (id, _) in ended.sorted(by: { $0.1 < $1.1 }).prefix(surplus) { forget(id) }
   }

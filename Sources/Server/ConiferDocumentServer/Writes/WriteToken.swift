@@ -1,5 +1,5 @@
-/// What a stream of writes shows with each request: which stream it goes on with, and up to which of its batches the
-/// client has the answers.
+/// The token that a client sends with each request on a stream of writes: it names the stream that
+/// it continues, and the last batch whose answer the client has.
 struct WriteToken: Sendable, Hashable {
   /// The stream, or the first one of those that went on with one another.
   let stream: UInt64

@@ -16,7 +16,7 @@ import ConiferTree
 struct ClientHash {
   /// The maximum number of leaves that are searched for such numbers; all other requests wait
   /// meanwhile.
-  private static let mostLeaves = 10_000
+  private static let maxLeaves = 10_000
 
   let text: String
 
@@ -26,7 +26,7 @@ struct ClientHash {
   func matches(_ node: Node) -> Bool {
     if text == NodeHash.hash(node) { return true }
     // The hash of no data is empty; every other hash has the length of a digest.
-    guard text.utf8.count == 28, node.leafCount <= Self.mostLeaves else { return false }
+    guard text.utf8.count == 28, node.leafCount <= Self.maxLeaves else { return false }
     return node.asHashedByJavaScript().map { text == NodeHash.hash($0) } ?? false
   }
 }

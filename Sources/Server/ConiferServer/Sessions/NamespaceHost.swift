@@ -163,7 +163,7 @@ final class NamespaceHost: Sendable {
   }
 
   /// Returns when no write waits for a commit.
-  func settle() async {
+  func waitUntilIdle() async {
     await withCheckedContinuation { continuation in
       let isSettled = state.withLock { state in
         if !state.machine.isSettled { state.waiters.append(continuation) }

@@ -6,7 +6,7 @@
     case none
     case bytes(Int)
     /// A number that is too large for any body.
-    case beyondMeasure
+    case tooLarge
     /// Not a number, or several different ones.
     case malformed
 
@@ -23,7 +23,7 @@
         self = .malformed
         return
       }
-      self = Int(field).map { .bytes($0) } ?? .beyondMeasure
+      self = Int(field).map { .bytes($0) } ?? .tooLarge
     }
   }
 #endif

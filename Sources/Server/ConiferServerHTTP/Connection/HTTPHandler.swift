@@ -181,7 +181,7 @@
       switch ContentLength(head.headers) {
       case .none: break
       case .bytes(let count): if count > limits.body { return refuseSize() }
-      case .beyondMeasure: return refuseSize()
+      case .tooLarge: return refuseSize()
       case .malformed: return refuse(400, "Content-Length must be one number.")
       }
       // Another coding would be mistaken for data.

@@ -7,14 +7,14 @@ import ConiferWire
 extension DocumentRESTResponder.Call {
   // MARK: Parameters
 
-  /// Parameters of every request, which change nothing here.
+  /// Parameters that every request may have and that change nothing here.
   private static let common: Set<String> = [
     "access_token", "alt", "key", "ns", "oauth_token", "prettyPrint", "quotaUser", "uploadType",
     "upload_protocol",
   ]
 
-  /// Refuses parameters that nobody knows: a misspelled mask would let a write replace a whole document.
-  /// Also one that is there twice, of which only a mask's fields may be.
+  /// Refuses unknown parameters, because a misspelled mask would let a write replace a whole
+  /// document. A repeated parameter is refused too, except a field of a mask.
   func checkParameters(_ known: Set<String>) throws(StatusError) {
     var seen: Set<String> = []
     for (name, _) in request.query {

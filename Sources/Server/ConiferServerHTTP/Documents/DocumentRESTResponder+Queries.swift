@@ -60,7 +60,7 @@ extension DocumentRESTResponder {
         writer.document(document.showing(asked.mask), in: call.database)
         try emit(&writer)
       }
-      // Whoever asks learns as of when there is nothing.
+      // A query without results still answers with its read time.
       if shown.isEmpty {
         writer.beginObject()
         let skipped = asked.skipped(found.value)

@@ -102,7 +102,7 @@
     /// Accepts no more connections, finishes the answers under way, ends the sessions, and returns
     /// when every connection is closed.
     ///
-    /// Commits that the sessions' ends caused may still be in progress: see `Server.settle`.
+    /// Commits that the sessions' ends caused may still be in progress: see `Server.waitUntilIdle`.
     public func stop() async { await stop(within: configuration.timeouts.stop) }
 
     private func stop(within limit: Duration) async {

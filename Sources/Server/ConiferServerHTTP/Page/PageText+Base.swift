@@ -91,7 +91,7 @@ extension PageText {
     function hush() { $('toast').hidden = true; }
     const failed = (error) => { if (error.name !== 'AbortError') say(error.message); };
 
-    // Asks a question, once those before it are answered; gives what was answered, or null.
+    // Asks a question after earlier ones are answered, and returns the answer, or null.
     let asked = Promise.resolve();
     function question(words, yes, answer) {
       asked = asked.then(() => put(words, yes, answer));

@@ -51,7 +51,8 @@ extension PageText {
         await ask(url + '&print=silent', { method: 'PUT', body: last.text, headers });
         say(last.path + ' is back.', S.undo.length > 0);
         await refresh();
-        // Whoever moved on meanwhile stays where they are: their next key would be for another node.
+        // A user who moved meanwhile stays where they are, because their next key press is meant
+        // for another node.
         if (rowOf(last.path) && S.steps === steps) choose(last.path);
       } catch (error) {
         S.undo.push(last);

@@ -7,7 +7,7 @@ extension PageText {
     const isAsItWas = (time) => time ? { 'currentDocument.updateTime': time }
       : { 'currentDocument.exists': 'false' };
 
-    // The JSON of a value in which what stands at names is another; gone where that is null.
+    // The JSON of a value with another value at a path of names; null removes it.
     function replaced(value, names, json) {
       if (names.length === 0) return json;
       const [name, ...rest] = names;
@@ -104,7 +104,7 @@ extension PageText {
       } catch (error) { failed(error); }
     }
 
-    // The name for what is new: what is asked for, and what may be made there.
+    // The name of a new place: its prompt, and the kinds that may be made there.
     const NEW = {
       root: { hint: 'collection/document', types: ['map'], type: 'map', text: '{}' },
       collection: { hint: 'id; none: one is made', types: ['map'], type: 'map', text: '{}' },

@@ -3,9 +3,10 @@ extension PageText {
   static let documents = #"""
     // Documents that are open, by their paths of the tree: when they were changed, and what is in them.
     const D = { documents: new Map() };
-    // The address names it, which another website may have written: it must not lead to another place of the server.
+    // Another website may have written the address, so it must not lead to another place of the
+    // server.
     const DATABASE = /^projects\/(?!\.\.?\/)[\w.:()-]{1,100}\/databases\/(?!\.\.?$)[\w.:()-]{1,100}$/;
-    // A store that is inspected may have trees of such names: the page shows these as it shows trees.
+    // An inspected store may have trees with such names. The page shows these as trees.
     const isDocuments = () => Boolean(S.facts && S.facts.databases) && DATABASE.test(S.space);
 
     // A segment of the tree's paths: a dot stands before names of fields, and ids do not begin with one.

@@ -1,7 +1,7 @@
 /// Reads encoded numbers and byte strings from lent memory; every read is nil once the bytes do not
 /// hold what was asked.
 ///
-/// The fast sibling of ``ByteReader``, for the loops over whole runs.
+/// It is faster than ``ByteReader``, for the loops over whole runs.
 package struct LentReader {
   @usableFromInline let bytes: UnsafeRawBufferPointer
   @usableFromInline var at: Int
@@ -13,7 +13,7 @@ package struct LentReader {
 
   @inlinable package var remaining: Int { bytes.count - at }
 
-  /// The next byte, which stays.
+  /// The next byte, which is not consumed.
   @inlinable package var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 
   /// Steps over the byte that is next.

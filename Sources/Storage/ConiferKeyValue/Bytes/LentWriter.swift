@@ -1,6 +1,7 @@
-/// Appends numbers and byte strings to lent memory; what does not fit is left out, and noticed.
+/// Appends numbers and byte strings to lent memory; what does not fit is left out, and `isOverfull`
+/// is set.
 ///
-/// The fast sibling of ``ByteWriter``, where it is known before how much will come.
+/// It is faster than ``ByteWriter``, for callers that know a bound of the result's size.
 package struct LentWriter {
   @usableFromInline let bytes: UnsafeMutableRawBufferPointer
   package var count = 0

@@ -20,8 +20,8 @@ extension SortedBytes {
     var (chunk, index) = (place.chunk, place.index)
     if chunks[chunk].count >= limit {
       if index == limit {
-        // Behind a full chunk: into the next one, so that neither ascending nor descending
-        // arrivals leave chunks half empty.
+        // An entry after a full chunk goes to the next chunk, so that neither ascending nor
+        // descending insertions leave chunks half empty.
         if chunk + 1 == chunks.count || chunks[chunk + 1].count >= limit {
           var fresh: [Entry] = []
           fresh.reserveCapacity(limit)

@@ -12,8 +12,8 @@
 /// of the map costs nothing, and the first change after a copy copies the directory and one chunk.
 /// Keys that arrive in ascending order are appended and fill their chunks.
 ///
-/// Public only for the stores of this package: package declarations are not specialised in other
-/// modules, so each access to an entry would look its type up at run time.
+/// It is public only for the stores of this package: package declarations are not specialised in
+/// other modules, so each access to an entry would look its type up at run time.
 @_spi(Stores)
 public struct SortedBytes<Value> {
   /// A key of the map with its value.

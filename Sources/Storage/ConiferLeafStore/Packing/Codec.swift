@@ -26,11 +26,11 @@ package final class Codec: Sendable {
     case zstdDictionary = 2
   }
 
-  /// How hard a body is packed.
+  /// The effort of compression.
   package enum Effort: Sendable {
-    /// For a writer who waits: at zstd's level 1. Docs/Decisions/0015 says why.
+    /// For commits, which a caller waits for: zstd's level 1. Docs/Decisions/0015 says why.
     case quick
-    /// For housekeeping, which nobody waits for: at the level that was asked for.
+    /// For housekeeping, which nobody waits for: the configured level.
     case thorough
   }
 
@@ -39,8 +39,8 @@ package final class Codec: Sendable {
 
   /// The method with a stored number.
   ///
-  /// - Throws: `unsupported` for one of a later version: an intact record that cannot be read is not
-  ///   damaged, and must not be set aside.
+  /// - Throws: `unsupported` for a method of a later version: a record that is intact but cannot be
+  ///   read is not damaged, and must not be set aside.
   package static func method(_ number: UInt8) throws(StoreError) -> Method {
     guard let method = Method(rawValue: number) else {
       throw StoreError(
@@ -88,14 +88,14 @@ package final class Codec: Sendable {
     case .raw:
       return packed.count == rawCount ? packed : nil
     case .zstd, .zstdDictionary:
-      // Queued writes and chunks of leaves name no dictionary: a later version may let them.
+      // Queued writes and chunks of leaves name no dictionary; a later version may add that.
       guard (method == .zstdDictionary) == (dictionary != nil) else {
         throw StoreError(
           .unsupported,
           "A record was packed in a way this version does not know: use a newer Conifer.")
       }
       #if Zstd
-        // No record of ours is larger: a length beyond this is damage, not a reason to allocate.
+        // No written record is larger. A greater length is damage, and must not be allocated.
         guard rawCount <= Self.largestBody else { return nil }
         return decompress(packed, rawCount, dictionary)
       #else
@@ -121,9 +121,10 @@ package struct Packing {
     self.dictionary = dictionary
   }
 
-  /// With the newest dictionary of a tree, and as hard as the commit packs.
+  /// Packing with a tree's newest dictionary and the commit's effort.
   ///
-  /// A dictionary that cannot be read is not used: whoever reads what names it meets the damage.
+  /// A dictionary that cannot be read is not used; reading a record that names it reports the
+  /// damage.
   package init(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     codec = tx.leaves.codec
     effort = tx.sizing.effort

@@ -3,10 +3,10 @@ import Synchronization
 
 /// The dictionaries that were used last; safe on any thread.
 ///
-/// Numbers never repeat in a tree, and trees' numbers never in a store, so that what is kept here is
-/// never another's. Only dictionaries that are committed come here.
+/// A number is never used twice in a tree, nor a tree's number in a store, so an entry can never be
+/// taken for another one. Only committed dictionaries are added.
 package final class DictionaryCache: Sendable {
-  /// Each takes its own bytes and, once it has packed, about 400 KB of tables.
+  /// Each takes its own bytes and, once it was used for packing, about 400 KB of tables.
   package static let capacity = 8
 
   private struct Entry {

@@ -47,7 +47,7 @@ package struct DictionaryRecord {
   ///
   /// - Throws: `damaged`, also when it is missing; `unsupported` for a kind of a later version.
   package init(key: Bytes, value: Bytes?) throws(StoreError) {
-    // Put together where it is thrown: its words take longer than the record.
+    // A function, since composing the message takes longer than reading the record.
     func damage() -> StoreError { Damage.error(Spaces.dictionaries, key) }
     guard let value, let kind = Self.kind(key, value) else { throw damage() }
     guard kind == Self.bodies else {

@@ -1,8 +1,8 @@
 package import ConiferKeyValue
 
-/// How well runs were packed lately: a sum in which the past fades.
+/// How well the last runs were packed: a sum in which older runs count less and less.
 package struct RecentRuns: Equatable, Sendable {
-  /// Beyond this many bytes before compression, what was counted so far counts half.
+  /// When the sum exceeds this many bytes before compression, it is halved.
   package static let horizon = 4 << 20
   /// Smaller bodies pack worse, whatever the dictionary.
   package static let smallest = 2 << 10
@@ -38,7 +38,7 @@ extension LeafTransaction {
   ) throws(StoreError) {
     try countTree(tree, leaves: run.range.count, raw: RawBytes(runs: run.rawCount))
     try changeUsage(tree) { row in
-      // Who may not use the dictionary tells nothing about it.
+      // A run that was packed without the dictionary says nothing about the dictionary's quality.
       guard row.newestDictionary == (packing.dictionary?.number ?? 0) else { return }
       row.recent.add(raw: run.rawCount, packed: run.body.count)
     }

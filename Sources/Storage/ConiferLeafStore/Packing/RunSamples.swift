@@ -48,7 +48,7 @@ package struct RunSamples {
     all.enumerated().filter { $0.offset.isMultiple(of: 2) }.map(\.element)
   }
 
-  /// Keys of runs, evenly: whenever there are too many, every second one goes.
+  /// Keys of runs, evenly distributed: whenever there are too many, every second one is dropped.
   private static func keys(
     _ store: any OrderedStore, _ tree: TreeID, atMost limit: Int
   ) throws(StoreError) -> [Bytes] {

@@ -5,13 +5,14 @@ import Synchronization
   internal import CZstd
 #endif
 
-/// A tree's dictionary in memory, and what zstd makes of it at first use; safe on any thread.
+/// A tree's dictionary in memory, with the tables that zstd makes of it at first use; safe on any
+/// thread.
 ///
-/// zstd refers to the bytes where they lie, so they are kept in memory that never moves.
+/// zstd refers to the bytes in place, so they are kept in memory that never moves.
 package final class TreeDictionary: @unchecked Sendable {
   // Unchecked: the bytes never change, and the tables are made under a lock and then only read.
   package let number: UInt32
-  /// How many bytes of held-out bodies it packed into one when it was trained.
+  /// The ratio at which it packed held-out bodies when it was trained.
   package let ratio: Double
   private let bytes: UnsafeMutableRawBufferPointer
   #if Zstd

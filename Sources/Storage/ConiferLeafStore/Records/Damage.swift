@@ -20,7 +20,7 @@ package enum Damage {
   }
 }
 
-/// What a closure gives, or nil when it met damage or a later version's record.
+/// The closure's result, or nil when it meets damage or a record of a later version.
 package func undamaged<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R? {
   do throws(StoreError) {
     return try body()

@@ -1,8 +1,9 @@
 package import ConiferKeyValue
 
-/// The bounds of stored numbers, for all that reads, assigns, restores or recounts them.
+/// The limits of stored numbers, for the code that reads, assigns, restores or recounts them.
 ///
-/// Numbers are counted up from 1 and never repeat. No store comes near a bound by counting, so a
+/// Numbers are assigned from 1 upwards and never repeat. No store comes near a limit by counting,
+/// so a larger number was forged or damaged.
 /// number beyond it was forged or damaged.
 package enum Numbers {
   /// The last number of a run, and of a large leaf.
@@ -14,11 +15,12 @@ package enum Numbers {
   package static let lastQuery: UInt64 = (1 << 56) - 1
   /// The last number of a dictionary.
   package static let lastDictionary = UInt32.max - 1
-  /// How many numbers are skipped above all known ones, when it is lost which were assigned.
+  /// How many numbers are skipped after the largest known one, when the last assigned number is
+  /// lost.
   package static let skip: UInt64 = 1 << 20
 
-  /// Where the numbers of runs continue when it is lost which were assigned: far above what counting reaches,
-  /// and at random, so that two losses do not continue at the same number.
+  /// Where the numbers of runs continue when the last assigned number is lost: far above what
+  /// counting reaches, and at random, so that two losses do not continue at the same number.
   package static func runsAfterLoss() -> UInt64 { .random(in: 1 << 40..<1 << 42) }
 
   /// A number some way above one, at most the last.

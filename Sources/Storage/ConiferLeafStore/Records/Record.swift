@@ -2,14 +2,14 @@ package import ConiferKeyValue
 
 /// The envelope of every stored value: a checksum over space, key and payload, then the payload.
 ///
-/// The checksum also tells a record that was written for another key.
+/// The checksum also detects a record that was written for another key.
 package enum Record {
   /// How many bytes the envelope adds.
   package static let overhead = 4
 
   /// The value that stores a payload under a key.
   ///
-  /// - Parameter rest: how the payload goes on, when it comes in two parts.
+  /// - Parameter rest: the second part of the payload, when it has two.
   package static func seal(
     _ space: Space, _ key: Bytes, _ payload: Bytes, _ rest: Bytes = []
   ) -> Bytes {
@@ -35,7 +35,7 @@ package enum Record {
     value.withUnsafeBytes { isIntact(space, key, $0) }
   }
 
-  /// The same of a lent value.
+  /// Whether a lent value is what was stored under this key.
   package static func isIntact(_ space: Space, _ key: Bytes, _ value: UnsafeRawBufferPointer)
     -> Bool
   {

@@ -4,8 +4,9 @@ package import ConiferKeyValue
 ///
 /// Every key begins with its tree's number in four bytes, big-endian; tree 0 is the store itself.
 ///
-/// Those of queries, queues and pins are listed too, though nothing here reads them: a tree's usage is one row
-/// for all its spaces, and only who knows them all can tell a new tree from one whose row is lost.
+/// The spaces of queries, queues and pins are listed too, though nothing in this module reads them.
+/// A tree's usage is one row for all its spaces, and all of them must be known to distinguish a new
+/// tree from one whose row is lost.
 package enum Spaces {
   /// Tree 0: the format record and the registry of trees.
   package static let system = Space(id: 1, shape: .rows)
@@ -41,11 +42,12 @@ package enum Spaces {
   package static let indexes = Space(id: 16, shape: .rows)
   /// Dictionaries that zstd compresses a tree's data with, by number.
   package static let dictionaries = Space(id: 17, shape: .blobs)
-  /// What the waiting writes of a lane do to documents.
+  /// The effect of a lane's waiting writes on documents.
   package static let overlays = Space(id: 18, shape: .rows)
   /// Collections of documents by id.
   package static let collections = Space(id: 19, shape: .rows)
-  /// As of when the matches of queries of documents were whole, and documents that were read later.
+  /// The times at which the matches of document queries were complete, and documents that were read
+  /// later.
   package static let changes = Space(id: 20, shape: .rows)
 
   package static let all = [
@@ -54,7 +56,7 @@ package enum Spaces {
     collections, changes,
   ]
 
-  /// What nodes and the list of trees are read from.
+  /// The spaces from which nodes and the list of trees are read.
   package static let data = [system, runs, deltas, chunks, dictionaries]
 }
 
@@ -88,8 +90,9 @@ package enum StoreKey {
     bytes.suffix(8).reduce(0) { $0 << 8 | UInt64($1) }
   }
 
-  /// The number behind the tree in a key: of the run that a delta changes, of a chunk's leaf, of a row's query.
-  package static func numberBehindTree(_ key: Bytes) -> UInt64 {
+  /// The number after the tree in a key: of the run that a delta changes, of a chunk's leaf, or of
+  /// a row's query.
+  package static func numberAfterTree(_ key: Bytes) -> UInt64 {
     number(atEndOf: Bytes(key.prefix(12)))
   }
 

@@ -2,8 +2,8 @@ package import ConiferKeyValue
 
 /// What one tree's records take, by space: one small row, written in the commits that change it.
 package struct UsageRow: Equatable, Sendable {
-  /// What a row begins with: no varint is written so, and a row of the first layout begins with
-  /// one.
+  /// The first bytes of a row. They are not a valid varint, with which a row of the first layout
+  /// begins.
   private static let layout: Bytes = [0x80, 0]
 
   /// Bytes of keys, with the space byte, and sealed values.
@@ -50,7 +50,7 @@ package struct UsageRow: Equatable, Sendable {
   package init?(_ payload: Bytes) {
     guard payload.starts(with: Self.layout) else { return nil }
     var reader = ByteReader(payload, from: Self.layout.count)
-    // No store holds as much as the limit, and sums over half a million trees do not overflow.
+    // The limit is larger than any store, and sums over half a million trees do not overflow.
     func count() -> Int? {
       reader.varint().flatMap { $0 < 1 << 44 ? Int($0) : nil }
     }
@@ -79,12 +79,12 @@ package struct UsageRow: Equatable, Sendable {
 
   /// The stored row of a tree.
   ///
-  /// - Throws: `damaged` when it cannot be read, or is not there beside records of the tree; a recount
-  ///   mends it.
+  /// - Throws: `damaged` when it cannot be read, or is missing although the tree has records; a
+  ///   recount repairs it.
   package static func read(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> UsageRow {
     let key = StoreKey.prefix(tree)
     guard let value = try view.value(Spaces.usage, key) else {
-      // Taken for a new tree, its numbers would be given again.
+      // If the tree were taken for a new one, its numbers would be assigned twice.
       guard try isEmpty(view, tree) else { throw Damage.error(Spaces.usage, key) }
       return UsageRow()
     }
@@ -94,7 +94,7 @@ package struct UsageRow: Equatable, Sendable {
     return row
   }
 
-  /// Whether a tree has no records but its place in the registry.
+  /// Whether a tree has no records except its entry in the registry.
   private static func isEmpty(
     _ view: any OrderedView, _ tree: TreeID
   ) throws(StoreError) -> Bool {

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A run unpacked: its entries with its deltas laid over them, and what its records count.
 ///
-/// It depends on nothing but the stored bytes, which it keeps: in any view that holds the same bytes it may be
+/// It depends only on the stored bytes, which it keeps: in any view with the same bytes, it may be
 /// used instead of decoding them.
 package final class DecodedRun: Sendable {
   /// A delta as it is stored, and what its head counts.
@@ -41,8 +41,8 @@ package final class DecodedRun: Sendable {
     return deltas.reduce(256 + own) { $0 + 128 + $1.key.count + $1.value.count }
   }
 
-  /// The entry of exactly a key; nil when there is none, and in a run of 65,535 entries or more, for which no
-  /// table is made.
+  /// The index of the entry with exactly this key. Nil when there is none, and for a run of 65,535
+  /// entries or more, for which no table is made.
   package func index(of key: Bytes) -> Int? {
     guard let table = table.load() ?? KeyTable(entries).map({ table.storeIfNil($0) }) else {
       return nil
@@ -50,15 +50,15 @@ package final class DecodedRun: Sendable {
     return key.withUnsafeBytes { key in entries.lend { table.find(key, in: $0) } }
   }
 
-  /// The head, with this run as one that was decoded from its record.
+  /// The head, with this run as the one that was decoded from its record.
   package var headOfRecord: RunHead { head(.record(self)) }
 
-  /// The head, with this run as the one that is there now.
+  /// The head, with this run as the current one.
   package var headOfCurrent: RunHead { head(.current(self)) }
 
-  private func head(_ kept: RunHead.Kept) -> RunHead {
+  private func head(_ cached: RunHead.CachedRun) -> RunHead {
     var head = head
-    head.kept = kept
+    head.cached = cached
     return head
   }
 
@@ -95,8 +95,8 @@ package struct DeltaRecord {
     ///
     /// - Throws: `damaged`, `unsupported`.
     package init(key: Bytes, value: Bytes) throws(StoreError) {
-      // Put together where it is thrown: most records are sound, and its words take longer than
-      // they.
+      // A function, since most records are intact, and composing the message takes longer than
+      // reading the record.
       func damage() -> StoreError { Damage.error(Spaces.deltas, key) }
       var reader = ByteReader(value, from: Record.overhead)
       guard Record.isIntact(Spaces.deltas, key, value), let number = reader.byte() else {

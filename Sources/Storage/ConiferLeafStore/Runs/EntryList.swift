@@ -2,7 +2,8 @@ package import ConiferKeyValue
 
 /// Entries in path order: all keys in one buffer, all values in another.
 ///
-/// The leaves of a room are a handful of allocations, and move from run to run as memory.
+/// All entries of a run together take only a few allocations, and moving them to another run copies
+/// memory.
 package struct EntryList: Sendable {
   /// Where an entry ends in the two buffers.
   package struct End: Sendable {
@@ -12,7 +13,7 @@ package struct EntryList: Sendable {
 
   @usableFromInline var keys = Bytes()
   @usableFromInline var values = ByteWriter()
-  /// The end of each entry, behind the beginning of the first.
+  /// The end of each entry; the first element is the start of the first entry.
   @usableFromInline var ends = [End()]
   /// The encoded leaves behind references that were appended here, by index.
   package private(set) var contents: [Int: Bytes] = [:]
@@ -21,7 +22,7 @@ package struct EntryList: Sendable {
 
   /// A list of parts that fit together.
   ///
-  /// - Parameter ends: the end of each entry, behind the beginning of the first.
+  /// - Parameter ends: the end of each entry, after the start of the first one.
   package init(keys: Bytes, values: Bytes, ends: [End]) {
     self.keys = keys
     self.values = ByteWriter(values)
@@ -48,11 +49,11 @@ package struct EntryList: Sendable {
     return last.key - first.key + last.value - first.value
   }
 
-  /// About what some entries add to a run's body.
+  /// The approximate bytes that some entries add to a run's body.
   package func weight(_ range: Range<Int>) -> Int { weights(range).last ?? 0 }
 
-  /// About what some entries add to a run's body, summed up: before the first of them, behind it, and
-  /// so on to behind the last.
+  /// The cumulative weights of some entries, where a weight is about the bytes that an entry adds
+  /// to a run's body: 0, then the sum after each entry.
   package func weights(_ range: Range<Int>) -> [Int] {
     lend { entries in
       [Int](unsafeUninitializedCapacity: range.count + 1) { sums, count in
@@ -81,15 +82,15 @@ package struct EntryList: Sendable {
 
   // MARK: Building
 
-  /// Makes room for entries, so that the list need not grow by and by.
+  /// Reserves memory for entries, so that the list does not grow step by step.
   package mutating func reserveCapacity(_ count: Int, keys keyBytes: Int, values valueBytes: Int) {
     ends.reserveCapacity(ends.count + count)
     keys.reserveCapacity(keys.count + keyBytes)
     values.reserveCapacity(valueBytes)
   }
 
-  /// Appends an entry whose value is written where it belongs; what comes out larger than `LargeLeaf.threshold`
-  /// is taken back.
+  /// Appends an entry whose value is written in place; a value larger than `LargeLeaf.threshold` is
+  /// removed again.
   ///
   /// - Returns: whether it was appended.
   package mutating func append(_ key: Bytes, _ write: (inout ByteWriter) -> Void) -> Bool {
@@ -102,10 +103,10 @@ package struct EntryList: Sendable {
     return true
   }
 
-  /// Whether there are references to chunks that are still to be written.
+  /// Whether the list has references to chunks that are not written yet.
   package var hasContents: Bool { !contents.isEmpty }
 
-  /// The list with other entries in the place of those whose chunks are still to be written.
+  /// The list with the entries whose chunks are not written yet replaced.
   package func replacingContents<E: Error>(
     _ body: (_ entry: Entry, _ content: Bytes) throws(E) -> Entry
   ) throws(E) -> EntryList {
@@ -131,7 +132,7 @@ package struct EntryList: Sendable {
     ends.append(End(key: keys.count, value: values.count))
   }
 
-  /// Appends entries of another list; contents behind references stay where they are.
+  /// Appends entries of another list, without the contents of large leaves.
   package mutating func append(_ other: EntryList, _ range: Range<Int>) {
     let (first, last) = (other.ends[range.lowerBound], other.ends[range.upperBound])
     let (key, value) = (keys.count - first.key, values.count - first.value)
@@ -143,7 +144,8 @@ package struct EntryList: Sendable {
     }
   }
 
-  /// Replaces entries by some of another list; what lies behind them is moved, and nothing else.
+  /// Replaces a range of entries by entries of another list; only the entries after the range are
+  /// moved.
   package mutating func replace(_ range: Range<Int>, with other: EntryList, _ part: Range<Int>) {
     if range.lowerBound == count { return append(other, part) }
     let (low, high) = (ends[range.lowerBound], ends[range.upperBound])
@@ -172,9 +174,10 @@ package struct EntryList: Sendable {
     }
   }
 
-  /// Takes entries of another list in.
+  /// Inserts entries of another list.
   ///
-  /// - Parameter places: of each of them, where it comes, ascending, and whether it replaces what stands there.
+  /// - Parameter places: for each of them its index, ascending, and whether it replaces the entry
+  ///   there.
   package mutating func put(
     _ other: EntryList, _ part: Range<Int>, at places: [(at: Int, isThere: Bool)]
   ) {
@@ -200,7 +203,7 @@ package struct EntryList: Sendable {
     ends[range.upperBound].key - ends[range.lowerBound].key
   }
 
-  /// The list with changes laid over it; of one entry's changes the last counts.
+  /// The list with changes applied; of several changes of one entry the last counts.
   package func merged(_ changes: [EntryChange]) -> EntryList {
     guard !changes.isEmpty else { return self }
     let order = changes.indices.sorted { a, b in
@@ -325,12 +328,12 @@ extension EntryList {
     withKey(index) { key in list.withKey(other) { compareBytes(key, $0) } }
   }
 
-  /// Whether an entry has the key of one of another list.
+  /// Whether an entry has the same key as an entry of another list.
   func hasEqualKey(_ index: Int, _ list: EntryList, _ other: Int) -> Bool {
     compareKey(index, list, other) == 0
   }
 
-  /// Whether an entry has the value of one of another list.
+  /// Whether an entry has the same value as an entry of another list.
   func hasEqualValue(_ index: Int, _ list: EntryList, _ other: Int) -> Bool {
     values.bytes.withUnsafeBytes { mine in
       list.values.bytes.withUnsafeBytes {
@@ -354,7 +357,7 @@ extension EntryList {
 
   /// The index of the first entry at or after the key of one of another list.
   func lowerBound(of list: EntryList, _ other: Int, from start: Int) -> Int {
-    // Behind all others, as in an import.
+    // The key is larger than all others, as in an import.
     if count > start, compareKey(count - 1, list, other) < 0 { return count }
     return list.withKey(other) { key in
       lend { entries in
@@ -368,8 +371,8 @@ extension EntryList {
     }
   }
 
-  /// Visits the entries of two ranges that differ, in order: by the index of the one that goes, of
-  /// the one that comes, or of both.
+  /// Visits the entries of two ranges that differ, in key order: with the index of the removed
+  /// entry, of the added one, or of both.
   package func differences<E: Error>(
     _ range: Range<Int>, from new: EntryList, _ part: Range<Int>,
     _ visit: (_ old: Int?, _ new: Int?) throws(E) -> Void
@@ -401,7 +404,8 @@ extension EntryList {
 package struct Entry: Equatable, Sendable {
   /// The path key, without the tree.
   package let key: Bytes
-  /// A `ValueTag`, then the bytes that it says; with the priority flag a second value follows.
+  /// A `ValueTag`, then the bytes that the tag implies; with the priority flag a second value
+  /// follows.
   package let value: Bytes
   /// The encoded leaf behind a reference, while it is being written.
   package var content: Bytes?

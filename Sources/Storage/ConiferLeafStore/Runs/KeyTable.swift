@@ -1,9 +1,9 @@
 import ConiferKeyValue
 
-/// Tells by a hash of its key which entry of a list has it: one look where halving the list over and
-/// over takes many, each at another place in memory.
+/// A hash table from keys to indices of a list's entries: one lookup instead of a binary search,
+/// whose every step touches another place in memory.
 package final class KeyTable: Sendable {
-  /// An entry's index and one more, at its hash or the next free place behind; 0 is free.
+  /// The index of an entry plus one, at its hash or the next free place; 0 marks a free place.
   private let places: [UInt16]
 
   /// A table of a list, which is given with each search; nil for a list that is too long for one.
@@ -23,7 +23,7 @@ package final class KeyTable: Sendable {
   /// About what the table of so many entries takes in memory.
   package static func size(_ count: Int) -> Int { 2 * room(count) }
 
-  /// Twice as many places as entries at least, by a power of two.
+  /// The size of the table: the smallest power of two that is at least twice the number of entries.
   private static func room(_ count: Int) -> Int {
     1 << (Int.bitWidth - max(7, 2 * count - 1).leadingZeroBitCount)
   }

@@ -2,8 +2,9 @@ package import ConiferKeyValue
 
 /// Leaves above 256 KiB, stored in chunks outside their run.
 ///
-/// Each write of one has a number of its own, and an equal write is found by comparing the content. Key:
-/// tree, number, chunk in four bytes. Payload: method, bytes before compression, packed bytes.
+/// Each write of a large leaf has its own number; an equal write is recognised by comparing the
+/// content. Key: tree, number, chunk in four bytes. Payload: method, bytes before compression,
+/// packed bytes.
 package enum LargeLeaf {
   /// A leaf whose encoding is longer is stored in chunks of this size.
   package static let threshold = 256 << 10
@@ -18,8 +19,8 @@ package enum LargeLeaf {
     return writer.bytes
   }
 
-  /// A new entry with the number of the one that it replaces when their contents are equal, else with
-  /// one that was never given.
+  /// A new entry. It gets the number of the entry that it replaces when their contents are equal,
+  /// otherwise a number that was never used.
   package static func numbered(
     _ entry: Entry, _ content: Bytes, replacing old: Entry?, _ editor: RunEditor
   ) throws(StoreError) -> Entry {
@@ -33,7 +34,7 @@ package enum LargeLeaf {
     return Entry(key: entry.key, value: reference.numbered(number).value, content: content)
   }
 
-  /// The number of an entry that holds some content.
+  /// The number of an entry with the same content.
   private static func known(
     _ content: Bytes, _ old: Entry?, _ reader: RunReader
   ) throws(StoreError) -> UInt64? {
@@ -102,8 +103,8 @@ package enum LargeLeaf {
   }
 }
 
-/// What stands in a run for a leaf that is stored in chunks: their number and the length of the leaf's
-/// encoding, then what belongs to the leaf besides, as its priority.
+/// The entry's value for a leaf that is stored in chunks: their number, the length of the leaf's
+/// encoding, and then the rest of the value, such as the leaf's priority.
 package struct LargeLeafReference: Equatable {
   package let number: UInt64
   package let count: Int
@@ -127,7 +128,7 @@ package struct LargeLeafReference: Equatable {
     rest = reader.take(reader.remaining) ?? []
   }
 
-  /// The same of chunks with another number.
+  /// This reference with another number.
   package func numbered(_ number: UInt64) -> LargeLeafReference {
     LargeLeafReference(number: number, count: count, rest: rest)
   }

@@ -5,10 +5,10 @@ package struct LoadedRun {
   package let storeKey: Bytes
   package let separator: Bytes
   package let isCut: Bool
-  /// Its number, or nil while it was never stored.
+  /// Its number, or nil when it was never stored.
   package let number: UInt64?
   package var entries = EntryList()
-  /// How many entries at the front are still those that are stored.
+  /// How many entries at the front are unchanged.
   package var untouched = 0
   /// How many entries are stored.
   package var storedCount = 0
@@ -21,11 +21,11 @@ package struct LoadedRun {
   package var changes = RunChanges()
   package var isDirty = false
 
-  /// Whether all that changed is that entries came behind the stored ones, and no delta waits.
+  /// Whether entries were only appended, and the run has no deltas.
   package var hasOnlyGrown: Bool { storedCount > 0 && untouched == storedCount && deltas.isEmpty }
 }
 
-/// What changed in a run since it was loaded, for as long as a delta can express it.
+/// The changes of a run since it was loaded, as long as a delta can express them.
 package struct RunChanges {
   package private(set) var list: [EntryChange] = []
   package private(set) var weight = 0
@@ -58,7 +58,7 @@ package struct RunChanges {
     }
   }
 
-  /// Records entries that are added where none were.
+  /// Records entries that are added and replace nothing.
   package mutating func record(_ others: EntryList, _ new: Range<Int>, limit: Int) {
     weight += others.size(new) + 4 * new.count
     guard !needsRewrite else { return }

@@ -33,7 +33,7 @@ package enum RunBody {
 
   /// The entries of a body, or nil when the bytes are none.
   package static func decode(_ body: UnsafeRawBufferPointer, count: Int) -> EntryList? {
-    // No run that was written comes near this: its keys would be a thousand times the body.
+    // No written run comes near this limit: its keys would be a thousand times as long as the body.
     guard var columns = Parsed(body), let keySize = columns.sizeOfKeys(count), keySize <= 1 << 30
     else { return nil }
     var ends = [EntryList.End()]
@@ -74,8 +74,8 @@ package enum RunBody {
     return isWhole ? EntryList(keys: keys, values: values, ends: ends) : nil
   }
 
-  /// Whether a key that shares so many bytes with the one before comes after it; the first byte that
-  /// differs tells.
+  /// Whether a key is greater than the previous one, with which it shares some bytes; the first
+  /// byte that differs decides.
   private static func ascends(
     _ last: UnsafeRawBufferPointer, _ shared: Int, _ suffix: UnsafeRawBufferPointer
   ) -> Bool {
@@ -123,8 +123,8 @@ package enum RunBody {
       text = column(size.values)
     }
 
-    /// Takes a value apart: a `ValueTag`, then the bytes that it says; with the priority flag a second
-    /// value follows.
+    /// Splits a value: a `ValueTag`, then the bytes that the tag implies; with the priority flag a
+    /// second value follows.
     @inline(__always)
     mutating func append(_ value: UnsafeRawBufferPointer) {
       var reader = LentReader(value)

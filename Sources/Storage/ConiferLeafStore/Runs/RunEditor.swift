@@ -17,7 +17,7 @@ package final class RunEditor {
   /// The run that was found last, while no record of a run changes.
   private var located: Located?
 
-  /// A run, and the one behind it.
+  /// A run and the next one.
   private struct Located {
     let head: RunHead
     let next: RunHead?
@@ -33,7 +33,7 @@ package final class RunEditor {
 
   // MARK: Looking
 
-  /// The stored run that a path key belongs to; nil when all runs begin behind it.
+  /// The stored run that a path key belongs to; nil when all runs begin after it.
   package func run(covering key: Bytes) throws(StoreError) -> RunHead? {
     if let located, located.changes == tx.runChanges,
       compareBytes(located.head.separator, key) <= 0,
@@ -52,7 +52,7 @@ package final class RunEditor {
     return head
   }
 
-  /// The stored run behind a key of the store.
+  /// The stored run after a store key.
   private func run(after storeKey: Bytes) throws(StoreError) -> RunHead? {
     if let located, located.changes == tx.runChanges, located.head.storeKey == storeKey {
       return located.next
@@ -72,15 +72,15 @@ package final class RunEditor {
     return try cursor.first() ? cursor.entries[cursor.index] : nil
   }
 
-  /// The entries of a run with the edits so far; one that was not changed is not kept for it.
-  func glance(_ run: FoundRun) throws(StoreError) -> EntryList {
+  /// The entries of a run with the edits so far; an unchanged run is not kept in memory.
+  func peek(_ run: FoundRun) throws(StoreError) -> EntryList {
     if let loaded = loaded[run.storeKey] { return loaded.entries }
     return try reader.entries(run)
   }
 
   // MARK: Changing
 
-  /// Makes the entries in `low ..< high` be exactly these, and nothing else change.
+  /// Replaces all entries in `low ..< high`.
   ///
   /// - Parameter new: entries within the range, ascending.
   /// - Returns: whether anything changed.
@@ -119,7 +119,7 @@ package final class RunEditor {
     return isChanged
   }
 
-  /// Entries whose large leaves have their numbers.
+  /// The entries, with numbers assigned to their large leaves.
   private func numbered(_ list: EntryList) throws(StoreError) -> EntryList {
     guard list.hasContents else { return list }
     return try list.replacingContents { (entry, content) throws(StoreError) in
@@ -128,7 +128,7 @@ package final class RunEditor {
     }
   }
 
-  /// Stores entries, each in the place of the one with its key; nothing else changes.
+  /// Stores entries; each replaces the one with its key. Other entries do not change.
   ///
   /// - Parameter given: ascending, no key twice.
   package func put(_ given: EntryList) throws(StoreError) {
@@ -170,7 +170,7 @@ package final class RunEditor {
     let limit = run.storedSize / 4
     var isChanged = false
     if first.at == run.entries.count {
-      // All come behind what is stored, as in an import.
+      // All new entries come after the stored ones, as in an import.
       isChanged = true
       for index in part where new.isLargeLeaf(index) {
         try changeChunks(run.entries, nil, new, index)
@@ -225,7 +225,7 @@ package final class RunEditor {
     return true
   }
 
-  /// Makes the entries of a run within a range be a part of others.
+  /// Replaces the entries of a run within a range by part of another list.
   private func change(
     _ storeKey: Bytes, _ low: Bytes, _ high: Bytes, _ new: EntryList, _ part: Range<Int>
   ) throws(StoreError) -> Bool {
@@ -257,7 +257,8 @@ package final class RunEditor {
     return true
   }
 
-  /// Writes and deletes the chunks of large leaves that a change brings and takes away.
+  /// Writes the chunks of large leaves that a change adds, and deletes those of the ones that it
+  /// removes.
   private func changeChunks(
     _ entries: EntryList, _ old: Int?, _ list: EntryList, _ new: Int?
   ) throws(StoreError) {
@@ -287,7 +288,7 @@ package final class RunEditor {
     return run
   }
 
-  /// The run before all others, for entries that come before every stored run.
+  /// Makes a run before all others, for entries that come before every stored run.
   private func makeFirst() -> Bytes {
     let storeKey = StoreKey.prefix(tree)
     loaded[storeKey] = LoadedRun(storeKey: storeKey, separator: [], isCut: false, number: nil)
@@ -323,7 +324,7 @@ package final class RunEditor {
 
   // MARK: Writing
 
-  /// Writes every changed run into the commit, and what follows it.
+  /// Writes every changed run into the commit, and updates the followers.
   package func flush() throws(StoreError) {
     for follower in followers ?? [] { try follower.flush(self) }
     try tx.adaptSizing(to: tree)
@@ -350,7 +351,7 @@ package final class RunEditor {
   }
 
   private func isWorthADelta(_ run: LoadedRun) -> Bool {
-    // The last sequence number is used.
+    // The last sequence number of a delta is in use.
     if avoidsDeltas || run.deltas.last.map({ Self.sequence($0.key) == .max }) ?? false {
       return false
     }
@@ -399,7 +400,8 @@ package final class RunEditor {
     var pieces = tx.sizing.split(
       run, from: 0, before: next, packing, cutLength: reader.cutLength)
     while pieces == nil, let storeKey = next?.storeKey {
-      // No ordinal is left between cut keys: join the neighbour, so that both get new ones.
+      // When no ordinal is left between cut keys, the neighbour is joined, so that both get new
+      // keys.
       let neighbour = try load(storeKey)
       loaded[storeKey] = nil
       try remove(neighbour)

@@ -26,15 +26,16 @@ package struct RunHead: Sendable {
   /// The sealed value, and where the packed body begins in it.
   package let value: Bytes
   package let bodyStart: Int
-  /// What memory has of the run.
-  package var kept = Kept.nothing
+  /// The decoded run in memory, if there is one.
+  package var cached = CachedRun.nothing
 
-  /// What memory has of a run decoded.
-  package enum Kept: Sendable {
+  /// The decoded run in memory, and how current it is.
+  package enum CachedRun: Sendable {
     case nothing
-    /// Decoded from this very record, with the deltas of that time: there may be others now.
+    /// A run that was decoded from this record, with the deltas of that time; it may have others
+    /// now.
     case record(DecodedRun)
-    /// As it is now, deltas included.
+    /// The current run, deltas included.
     case current(DecodedRun)
 
     package var run: DecodedRun? {
@@ -45,7 +46,8 @@ package struct RunHead: Sendable {
     }
   }
 
-  /// The number in a lent record, unchecked: of a damaged one it is any number, or nil.
+  /// The number in a lent record, without a check; for a damaged record it may be any number, or
+  /// nil.
   package static func number(_ value: RawSpan) -> UInt64? {
     value.withUnsafeBytes { bytes in
       var reader = LentReader(bytes)
@@ -74,7 +76,8 @@ package struct RunHead: Sendable {
       throw StoreError(
         .unsupported, "A run was packed in a way this version does not know: use a newer Conifer.")
     }
-    // After what tells a later version's run, which is not damaged and may be numbered otherwise.
+    // This check comes after those for a run of a later version, which is not damaged and may
+    // number runs differently.
     guard (1...Numbers.lastRun).contains(number) else { throw Damage.error(Spaces.runs, storeKey) }
     self.storeKey = storeKey
     self.isCut = !separator.isEmpty
@@ -90,10 +93,10 @@ package struct RunHead: Sendable {
     self.bodyStart = reader.at
   }
 
-  /// Whether this is what the key alone tells of a damaged record.
+  /// Whether the record is damaged, so that the head holds only what the key says.
   package var isDamaged: Bool { value.isEmpty }
 
-  /// What the key alone tells of a run whose record is damaged; it holds no entries to read.
+  /// A head for a run whose record is damaged, from its key alone; it has no entries.
   package init(damaged storeKey: Bytes) {
     self.storeKey = storeKey
     separator = Bytes(storeKey.dropFirst(4))
@@ -124,7 +127,7 @@ package struct RunHead: Sendable {
   ///
   /// - Throws: `damaged`, `unsupported`.
   package func entries(_ unpacking: Unpacking) throws(StoreError) -> EntryList {
-    // What was not packed is read where it is.
+    // A body that was not packed is read in place.
     let isRaw = method == .raw && value.count - bodyStart == rawCount
     let bytes = isRaw ? value : try body(unpacking)
     let entries = bytes.withUnsafeBytes { bytes in
@@ -135,7 +138,7 @@ package struct RunHead: Sendable {
     return entries
   }
 
-  /// Entries encoded and compressed, before it is known under which key they will be stored.
+  /// Encoded and compressed entries whose key in the store is not known yet.
   package struct Packed {
     package let range: Range<Int>
     package let rawCount: Int
@@ -160,7 +163,7 @@ package struct RunHead: Sendable {
 
   /// The head of a run that is to be stored, with its sealed value.
   ///
-  /// - Parameter fullSeparator: its separator when the key is a cut one, else empty.
+  /// - Parameter fullSeparator: its separator when the key is cut, otherwise empty.
   package init(storeKey: Bytes, fullSeparator: Bytes, number: UInt64, _ packed: Packed) {
     var writer = ByteWriter()
     writer.byte(packed.method.rawValue)

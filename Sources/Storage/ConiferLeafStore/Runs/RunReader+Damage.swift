@@ -1,8 +1,8 @@
 package import ConiferKeyValue
 
 extension RunReader {
-  /// The run that is out of place where a run and the next one overlap, or nil where they do not; a damaged
-  /// one throws.
+  /// The misplaced run of two neighbours that overlap; nil when they do not overlap. Throws for a
+  /// damaged run.
   package func misplaced(_ head: RunHead) throws(StoreError) -> RunHead? {
     guard try isMisplaced(head) else { return nil }
     // The next one may stand before its leaves, or behind.
@@ -12,8 +12,7 @@ extension RunReader {
     return next
   }
 
-  /// Whether a run stands under a key that its entries do not fit, or has entries that belong to the
-  /// next one; a damaged one throws.
+  /// Whether a run's entries do not fit its key, or overlap the next run. Throws for a damaged run.
   package func isMisplaced(_ head: RunHead) throws(StoreError) -> Bool {
     let own = head.storeKey.dropFirst(4)
     if head.isCut, !head.separator.starts(with: own.prefix(cutLength)) { return true }
@@ -24,7 +23,7 @@ extension RunReader {
     do throws(StoreError) {
       next = try run(after: head.storeKey)
     } catch {
-      // Where a damaged one begins is not known.
+      // The beginning of a damaged run is not known.
       guard error.code == .damaged else { throw error }
       return false
     }

@@ -16,8 +16,8 @@ package struct RunReader {
   /// How the bodies of runs and deltas are unpacked.
   package var unpacking: Unpacking { Unpacking(view: view, tree: tree) }
 
-  /// The head of a run. Of a damaged run it holds what the key tells, so that the runs around it can be
-  /// used; reading its entries throws.
+  /// The head of a run. For a damaged run it holds what the key says, so that the neighbouring runs
+  /// can be used; reading its entries throws.
   private func head(_ storeKey: Bytes, _ value: Bytes) throws(StoreError) -> RunHead {
     do throws(StoreError) {
       return try RunHead(storeKey: storeKey, value: value)
@@ -29,28 +29,28 @@ package struct RunReader {
 
   /// The head of the run at an origin of a walk, or nil when no run of the tree is there.
   ///
-  /// A kept run is used when the store still holds the bytes that it was decoded from: nothing is copied or
-  /// checked again then.
+  /// A cached run is used when the store still holds the bytes from which it was decoded: nothing
+  /// is copied or checked again then.
   ///
   /// - Parameter other: a key of the store that is passed over.
   private func head(_ origin: Origin, otherThan other: Bytes? = nil) throws(StoreError) -> RunHead?
   {
     let prefix = StoreKey.prefix(tree)
-    var kept: DecodedRun?
+    var cached: DecodedRun?
     var found: (key: Bytes, value: Bytes)?
     try view.walk(Spaces.runs, origin) { key, value in
       if let other, key.equals(other) { return .next }
       guard key.starts(with: prefix) else { return .stop }
-      kept = find(key, value)
-      if kept == nil { found = (Bytes(key), Bytes(value)) }
+      cached = find(key, value)
+      if cached == nil { found = (Bytes(key), Bytes(value)) }
       return .stop
     }
-    if let kept { return kept.headOfRecord }
+    if let cached { return cached.headOfRecord }
     guard let (key, value) = found else { return nil }
     return try head(key, value)
   }
 
-  /// The kept run that was decoded from a lent record.
+  /// The cached run that was decoded from a lent record.
   private func find(_ storeKey: RawSpan, _ value: RawSpan) -> DecodedRun? {
     guard let number = RunHead.number(value),
       let run = leaves.generations.withRuns({ $0.find(tree, number) }),
@@ -63,17 +63,17 @@ package struct RunReader {
   ///
   /// - Throws: `damaged`, also when there is none.
   package func run(at storeKey: Bytes) throws(StoreError) -> RunHead {
-    var kept: DecodedRun?
+    var cached: DecodedRun?
     let value: Bytes?? = try view.get(Spaces.runs, storeKey) { value in
-      kept = find(storeKey.span.bytes, value)
-      return kept == nil ? Bytes(value) : nil
+      cached = find(storeKey.span.bytes, value)
+      return cached == nil ? Bytes(value) : nil
     }
-    if let kept { return kept.headOfRecord }
+    if let cached { return cached.headOfRecord }
     guard case .some(.some(let value)) = value else { throw Damage.error(Spaces.runs, storeKey) }
     return try RunHead(storeKey: storeKey, value: value)
   }
 
-  /// The run that a path key belongs to, or nil when all runs begin behind it.
+  /// The run that a path key belongs to, or nil when all runs begin after it.
   package func run(covering key: Bytes) throws(StoreError) -> RunHead? {
     if let run = current(covering: key) { return run.headOfCurrent }
     var probe = StoreKey.prefix(tree)
@@ -84,7 +84,7 @@ package struct RunReader {
     }
     var found = try head(.atOrBefore(probe))
     while let head = found {
-      // Runs with one cut separator are told apart by the whole one inside.
+      // Runs with the same cut separator are distinguished by the full one in the record.
       if !head.isCut || compareBytes(head.separator, key) <= 0 { return head }
       found = try run(before: head.storeKey)
     }
@@ -123,16 +123,16 @@ package struct RunReader {
 
   /// The deltas of a run, oldest first, with their keys and stored sizes.
   ///
-  /// - Throws: `damaged` naming the run.
+  /// - Throws: `damaged`, with the run's key.
   package func deltas(
     of run: RunHead
   ) throws(StoreError) -> [(key: Bytes, size: Int, delta: DeltaRecord)] {
-    try naming(run.storeKey) { () throws(StoreError) in try deltas(run.number) }
+    try reportingDamage(run.storeKey) { () throws(StoreError) in try deltas(run.number) }
   }
 
-  /// Reads parts of a run, and reports damage of its deltas or large leaves as damage of the run: their keys
-  /// do not tell which run they belong to.
-  private func naming<R>(
+  /// Reads parts of a run, and reports damage of its deltas or large leaves as damage of the run,
+  /// since their keys do not name it.
+  private func reportingDamage<R>(
     _ run: @autoclosure () throws(StoreError) -> Bytes, _ body: () throws(StoreError) -> R
   ) throws(StoreError) -> R {
     do throws(StoreError) {
@@ -169,19 +169,22 @@ package struct RunReader {
     try decoded(head).entries
   }
 
-  /// A run decoded with its deltas. The reading is counted, and a run that was read lately is kept for others.
+  /// A run decoded with its deltas. The reading is counted, and a run that was also read recently
+  /// is cached for others.
   package func decoded(_ head: RunHead) throws(StoreError) -> DecodedRun {
     let keeps =
-      head.kept.run != nil || leaves.generations.withRuns { $0.countReading(tree, head) }
-    if case .current(let run) = head.kept { return run }
-    return try naming(head.storeKey) { () throws(StoreError) in try laid(head, keeps: keeps) }
+      head.cached.run != nil || leaves.generations.withRuns { $0.countReading(tree, head) }
+    if case .current(let run) = head.cached { return run }
+    return try reportingDamage(head.storeKey) { () throws(StoreError) in
+      try withDeltas(head, keeps: keeps)
+    }
   }
 
-  /// - Parameter keeps: whether to keep it for others.
-  private func laid(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
+  /// - Parameter keeps: whether to cache it for others.
+  private func withDeltas(_ head: RunHead, keeps: Bool) throws(StoreError) -> DecodedRun {
     let prefix = DeltaRecord.prefix(tree, head.number)
-    let known = head.kept.run
-    // Often the stored deltas are those of the kept run, or one more.
+    let known = head.cached.run
+    // Often the cached run has the same deltas as the stored one, or lacks only the newest.
     var isKnown = true
     var count = 0
     var rest: [(key: Bytes, value: Bytes)] = []
@@ -196,16 +199,16 @@ package struct RunReader {
       return .next
     }
     if let known, isKnown, count == known.deltas.count {
-      return rest.isEmpty ? confirmed(known) : keep(try lay(rest, over: known), keeps)
+      return rest.isEmpty ? confirmed(known) : keep(try applyDeltas(rest, over: known), keeps)
     }
     if known != nil { rest = try view.entries(Spaces.deltas, prefix: prefix) }
     var head = head
-    head.kept = .nothing
-    return keep(try lay(rest, over: DecodedRun(head, [], try entries(head))), keeps)
+    head.cached = .nothing
+    return keep(try applyDeltas(rest, over: DecodedRun(head, [], try entries(head))), keeps)
   }
 
-  /// A run with more deltas laid over it.
-  private func lay(
+  /// The run with more deltas applied.
+  private func applyDeltas(
     _ records: [(key: Bytes, value: Bytes)], over run: DecodedRun
   ) throws(StoreError) -> DecodedRun {
     guard !records.isEmpty else { return run }
@@ -227,7 +230,7 @@ package struct RunReader {
     return confirmed(run)
   }
 
-  /// Records that the snapshot's generation has a run as it is kept.
+  /// Records that a cached run is current at the snapshot's generation.
   private func confirmed(_ run: DecodedRun) -> DecodedRun {
     if let generation = view.memorySnapshot?.generation {
       leaves.generations.confirm(tree, run, at: generation)
@@ -248,10 +251,10 @@ package struct RunReader {
   /// The encoding of a leaf that is stored in chunks.
   ///
   /// - Parameter run: the store's key of the run that refers to them.
-  /// - Throws: `damaged` naming the run.
+  /// - Throws: `damaged`, with the run's key.
   package func largeLeaf(
     _ reference: LargeLeafReference, in run: @autoclosure () throws(StoreError) -> Bytes
   ) throws(StoreError) -> Bytes {
-    try naming(try run()) { () throws(StoreError) in try LargeLeaf.read(self, reference) }
+    try reportingDamage(try run()) { () throws(StoreError) in try LargeLeaf.read(self, reference) }
   }
 }

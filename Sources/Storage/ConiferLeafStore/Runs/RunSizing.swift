@@ -1,22 +1,23 @@
 package import ConiferKeyValue
 
-/// Cuts leaves into runs, so that each fills the value size that the store keeps best, and says under which keys they
-/// are stored. The ratio of compression that this needs is learnt as runs are written.
+/// Cuts leaves into runs of the size that the store keeps best, and chooses their keys. The
+/// compression ratio that this needs is measured on the runs that are written.
 package struct RunSizing: Sendable {
-  /// No run holds more than this before compression, so that reading one leaf stays cheap.
+  /// The maximum of a run before compression, so that reading one leaf stays cheap.
   package static let largestRaw = 16 << 10
-  /// The same for a run that is packed with a dictionary: zstd is faster then, and better filled
-  /// pages of the store pay for what is left (13 % of SQLite's on a chat).
+  /// The maximum for a run that is packed with a dictionary: zstd is faster then, and fuller pages
+  /// of the store make up for the remaining cost (13 % of SQLite's on a chat).
   package static let largestRawWithDictionary = 20 << 10
-  /// A run of leaves that are read one by one takes a page of SQLite with its key: 4,061 bytes of one are for records.
+  /// The best size of a run whose leaves are read one by one: with its key it fills a page of
+  /// SQLite, which has 4,061 bytes for records.
   private static let single = 4000
-  /// A leaf above this stands in a run of its own.
+  /// A larger leaf is stored in a run of its own.
   package static let loneLeaf = 64 << 10
 
   /// Whether leaves are mostly read one by one, so that less should be read and unpacked for one.
-  package var isForSingles = false
+  package var favorsPointReads = false
   private let largest: Int
-  /// How hard runs are packed; each effort has a ratio of its own.
+  /// The effort with which runs are packed; each effort has its own ratio.
   package var effort = Codec.Effort.quick
   private var quickRatio = 2.0
   private var thoroughRatio = 2.0
@@ -28,7 +29,7 @@ package struct RunSizing: Sendable {
   }
 
   /// The largest stored value that the store keeps without waste.
-  package var bestStored: Int { isForSingles ? min(largest, Self.single) : largest }
+  package var bestStored: Int { favorsPointReads ? min(largest, Self.single) : largest }
 
   private var ratio: Double {
     get { effort == .quick ? quickRatio : thoroughRatio }
@@ -42,10 +43,10 @@ package struct RunSizing: Sendable {
     min(largest, max(2048, Int(Double(bestStored) * 0.94 * ratio)))
   }
 
-  /// How much of what is left the next run takes, before compression.
+  /// How many of the remaining bytes, before compression, the next run takes.
   ///
-  /// Where the store's page size is the limit, runs are filled one by one, and the next commit that appends
-  /// fills the last one. Otherwise the rest is divided evenly.
+  /// Where the store's page size is the limit, each run is filled completely, and the next commit
+  /// that appends fills the last one. Otherwise the rest is divided evenly.
   private func share(of left: Int, atMost largest: Int) -> Int {
     let target = rawTarget(atMost: largest)
     if left <= target { return left }
@@ -53,14 +54,15 @@ package struct RunSizing: Sendable {
   }
 
   /// Learns from a run that was packed.
-  private mutating func learn(_ packed: RunHead.Packed) {
+  private mutating func updateRatio(_ packed: RunHead.Packed) {
     guard packed.rawCount > 1024, packed.storedSize > 0 else { return }
     let seen = min(8, Double(packed.rawCount) / Double(packed.storedSize))
     ratio += (seen - ratio) * 0.2
   }
 
-  /// Whether a stored run is so full that entries behind it go to new runs without rewriting it: three
-  /// quarters full where runs are filled, half full where they are divided evenly.
+  /// Whether a stored run is so full that entries after it go to new runs without rewriting it:
+  /// three quarters full when runs are filled completely, half full when the rest is divided
+  /// evenly.
   package func isFull(stored: Int, raw: Int) -> Bool {
     if stored * 4 >= bestStored * 3 { return true }
     return rawTarget < Self.largestRaw ? raw * 4 >= rawTarget * 3 : raw * 2 >= rawTarget
@@ -69,9 +71,9 @@ package struct RunSizing: Sendable {
   /// Cuts a changed run into pieces that the store keeps without waste, each with the key that it is stored under.
   ///
   /// - Parameters:
-  ///   - first: the entry that the first piece begins with. From 0 on the whole run is cut, and its first piece keeps its
-  ///     key; all others get keys behind it.
-  ///   - next: the run behind this one.
+  ///   - first: the index of the first entry to cut. At 0 the whole run is cut, and its first piece
+  ///     keeps its key; all other pieces get keys after it.
+  ///   - next: the run after this one.
   ///   - cutLength: as of `LeafStore`.
   /// - Returns: nil when no ordinal is left between cut keys.
   mutating func split(
@@ -79,7 +81,7 @@ package struct RunSizing: Sendable {
   ) -> [RunPiece]? {
     let packed = pack(run.entries, first..<run.entries.count, packing)
     let own = RunPiece.Key(storeKey: run.storeKey, fullSeparator: run.isCut ? run.separator : [])
-    var keys = KeysBehind(own, next, cutLength, splits: packed.count - (first == 0 ? 1 : 0))
+    var keys = SplitKeys(own, next, cutLength, splits: packed.count - (first == 0 ? 1 : 0))
     var pieces: [RunPiece] = []
     for piece in packed {
       let start = piece.range.lowerBound
@@ -121,7 +123,7 @@ package struct RunSizing: Sendable {
       var share = self.share(of: left, atMost: largest)
       var end = weights.end(from: start, share)
       var packed = RunHead.Packed(entries, start..<end, packing)
-      // A run that came out too large is cut shorter; the next one gets the rest.
+      // A run that is too large after packing is cut shorter; the next run gets the rest.
       var attempts = 0
       while packed.storedSize > bestStored, packed.range.count > 1, attempts < 4 {
         let isLast = end == range.upperBound
@@ -131,7 +133,7 @@ package struct RunSizing: Sendable {
         packed = RunHead.Packed(entries, start..<end, packing)
         attempts += 1
       }
-      learn(packed)
+      updateRatio(packed)
       runs.append(packed)
       start = end
     }
@@ -147,7 +149,8 @@ struct RunPiece {
     /// The separator when the key is a cut one, else empty.
     let fullSeparator: Bytes
 
-    /// The ordinal that tells the run from others whose keys are cut to the same bytes; 0 where it has none.
+    /// The ordinal that distinguishes the run from others whose keys are cut to the same bytes; 0
+    /// when it has none.
     fileprivate func ordinal(below cut: Bytes) -> UInt64 {
       guard !fullSeparator.isEmpty, storeKey.starts(with: cut) else { return 0 }
       return StoreKey.number(atEndOf: storeKey)
@@ -158,13 +161,13 @@ struct RunPiece {
   let key: Key
 }
 
-/// Gives keys to the pieces that are split off behind a run, one after the other.
-private struct KeysBehind {
+/// Assigns keys to the pieces that are split off after a run, in order.
+private struct SplitKeys {
   private var last: RunPiece.Key
-  /// The run behind all of them.
+  /// The run after all of them.
   private let next: RunHead?
   private let cutLength: Int
-  /// How many keys are still asked for.
+  /// How many keys are still needed.
   private var left: Int
 
   init(_ run: RunPiece.Key, _ next: RunHead?, _ cutLength: Int, splits: Int) {
@@ -190,7 +193,7 @@ private struct KeysBehind {
     let high = next.flatMap { head in
       head.isCut && head.storeKey.starts(with: cut) ? StoreKey.number(atEndOf: head.storeKey) : nil
     }
-    // The pieces that follow get their share of what is free.
+    // Part of the free ordinals is left for the pieces that follow.
     let step = high.map { ($0 - min($0, low)) / (UInt64(left) + 1) } ?? 1 << 32
     let (ordinal, isOver) = low.addingReportingOverflow(step)
     guard step > 0, !isOver else { return nil }
@@ -199,7 +202,7 @@ private struct KeysBehind {
   }
 }
 
-/// What entries weigh together, from any of them on.
+/// The total weight of a range of entries, from each of them on.
 private struct Weights {
   private let range: Range<Int>
   private let sums: [Int]
@@ -209,13 +212,13 @@ private struct Weights {
     sums = entries.weights(range)
   }
 
-  /// What the entries from one on weigh.
+  /// The total weight from an entry on.
   func left(from start: Int) -> Int { sums[range.count] - sums[start - range.lowerBound] }
 
-  /// Where a piece of about a weight ends; it holds one entry at least.
+  /// The end of a piece of about the given weight; it holds at least one entry.
   func end(from start: Int, _ share: Int) -> Int {
     let first = start - range.lowerBound
-    // An entry that passes the share by more than half of itself goes to the next piece.
+    // An entry that exceeds the share by more than half its weight goes to the next piece.
     let most = 2 * (sums[first] + share) + 1
     var low = first + 1
     var high = range.count

@@ -68,7 +68,8 @@ public struct SpaceExplanation: Hashable, Sendable {
     case pinned(Pin)
     /// A query at the path or above is active.
     case active(StoredQuery)
-    /// A query at the path or above is tracked; so many less recently used ones go before it.
+    /// A query at the path or above is tracked; this many less recently used ones are evicted
+    /// before it.
     case tracked(StoredQuery, before: Int)
   }
 

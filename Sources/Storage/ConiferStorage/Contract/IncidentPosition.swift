@@ -1,6 +1,6 @@
 public import ConiferKeyValue
 
-/// A position in a store's list of incidents: what is reported later comes after it.
+/// A position in a store's list of incidents: later reports come after it.
 public struct IncidentPosition: Hashable, Sendable {
   /// The numbers of a tree's newest incidents, 0 where there is none; each kind's rise by one with
   /// each report.
@@ -23,7 +23,7 @@ public struct IncidentPosition: Hashable, Sendable {
   /// A position in the reports; without numbers, the one before them all.
   public init(_ newest: [TreeID: Newest] = [:]) { self.newest = newest }
 
-  /// How many reports came since a position, those included that newer ones replaced meanwhile.
+  /// How many reports were made after a position, including those that newer ones have replaced.
   package func count(since earlier: IncidentPosition) -> Int {
     var count: UInt64 = 0
     for (tree, newest) in newest {

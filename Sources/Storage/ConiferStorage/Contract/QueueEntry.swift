@@ -49,8 +49,8 @@ public struct WriteID: Hashable, Comparable, Sendable {
   public static func < (a: WriteID, b: WriteID) -> Bool { a.rawValue < b.rawValue }
 }
 
-/// The content of a queued write as stored, which is bytes that only the model reads which made
-/// them, with the paths by which the queue finds it.
+/// The content of a queued write as stored: bytes that only the data model that made them can read,
+/// and the paths by which the queue finds the write.
 public struct WritePayload: Hashable, Sendable {
   /// The data model that reads a payload's bytes; numbers are stored, so they never change their
   /// meaning.
@@ -98,7 +98,7 @@ public struct WritePayload: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  /// Refuses what would not be read again as it is.
+  /// Refuses a payload that could not be read back unchanged.
   ///
   /// - Throws: `invalid`.
   package func check() throws(StoreError) {

@@ -8,7 +8,7 @@ public import ConiferTree
 ///   of the commits and holds every one that has returned, at its durability.
 /// - The outbound queue is never evicted. Cached data may be dropped: when damaged, when told to, and
 ///   when the cache is over its budget.
-/// - What not every backend can do has a contract of its own: ``EvictingBackend``, ``VerifyingBackend``.
+/// - Optional abilities have protocols of their own: ``EvictingBackend``, ``VerifyingBackend``.
 /// - All members may be called from any thread or task. Commits are applied in the order of their
 ///   calls, several of them in one flush where they meet.
 /// - After `close` every member throws `closed`.
@@ -50,9 +50,9 @@ public protocol StorageBackend: AnyObject, Sendable {
   /// - Throws: `io`, `poisoned`, `closed`, `suspended`.
   func harden(_ upTo: CommitID) async throws(StoreError)
 
-  /// Reads one moment; the closure runs on the caller's thread and should last milliseconds. It may be
-  /// called again, when a damaged record was set aside or a commit came in between: it gives its result
-  /// back and changes nothing outside.
+  /// Reads one consistent state; the closure runs on the caller's thread and should last
+  /// milliseconds. It may be called again, when a damaged record was set aside or a commit came in
+  /// between, so it must return its result and change nothing outside.
   ///
   /// - Throws: what the closure throws, and `io`, `closed`, `suspended`.
   func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R
@@ -78,16 +78,16 @@ public protocol StorageBackend: AnyObject, Sendable {
   /// for no commit; queries that are not tracked are ignored. A backend that never evicts has nothing to
   /// note and returns true.
   ///
-  /// - Returns: false when the query is just being evicted, and stays inactive: save it anew; also in the
-  ///   child of a fork, where nothing is noted. After
-  ///   true, a query that a new read still shows stays until it is inactive.
+  /// - Returns: false when the query is being evicted at this moment and stays inactive: save it
+  ///   again. Also false in the child of a fork, where nothing is recorded. After true, a query
+  ///   that a new read still shows stays until it is inactive.
   @discardableResult
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool
 
   /// Calls a closure each time that a report of damage is stored, also when eviction or mending met the damage.
   ///
-  /// - Parameter handler: called on any thread within the backend's work: it returns at once and does not call the backend.
-  ///   It replaces the one before; nil for nobody.
+  /// - Parameter handler: called on any thread, during the backend's work: it must return at once
+  ///   and must not call the backend. It replaces the previous handler; nil removes it.
   func observeIncidents(_ handler: (@Sendable () -> Void)?)
 
   /// Does a slice of housekeeping: folds deltas, gives space back; a backend that compresses may
@@ -110,13 +110,13 @@ public protocol StorageBackend: AnyObject, Sendable {
 
   /// Makes all commits durable and closes; a second call does nothing.
   ///
-  /// - Throws: `io`, `poisoned`; the files are let go of all the same.
+  /// - Throws: `io`, `poisoned`; the files are released anyway.
   func close() async throws(StoreError)
 }
 
 extension StorageBackend {
-  /// Waits for a task that commits. On the threads that run tasks it may wait for itself: a backend that is
-  /// called there implements the requirement.
+  /// Waits for a task that commits. A backend that is called on threads that run tasks must
+  /// implement the requirement itself, since such a thread might wait for its own task.
   ///
   /// - Throws: as `commit`.
   public func commitAndWait(

@@ -43,8 +43,8 @@ public enum StorageEdit: Sendable {
 
   // MARK: Indexes
 
-  /// Makes the declared indexes of a tree be exactly these; declaring what is declared changes
-  /// nothing.
+  /// Replaces the declared indexes of a tree by these; indexes that are already declared stay as
+  /// they are.
   ///
   /// A backend builds new ones from the data there is, in slices between commits, and keeps them in
   /// the commits that change data. Refused as `unsupported` by a store that is encrypted, since values
@@ -73,14 +73,14 @@ public enum StorageEdit: Sendable {
   /// Saves a tracked query under its number, as migration does; refused when the number is another
   /// query's, or the query is known under another number.
   case restoreQuery(StoredQuery)
-  /// Takes care that no query gets this number or a lower one.
+  /// Reserves numbers: no new query gets this number or a lower one.
   case reserveQueryIDs(TreeID, through: QueryID)
   /// Remembers how a write ended under its number; refused when the write is not finished.
   case restoreFinished(Lane, FinishedWrite)
-  /// Takes care that no write of a lane gets this number or a lower one.
+  /// Reserves numbers: no new write of a lane gets this number or a lower one.
   case reserveWriteIDs(Lane, through: WriteID)
-  /// Makes lanes without records begin above this number, so that lost numbers do not repeat; a lower number than the
-  /// present one changes nothing.
+  /// Makes lanes without records begin above this number, so that lost numbers do not repeat; a
+  /// lower number than the current one changes nothing.
   case raiseQueueFloor(WriteID)
   /// Adds a report of damage that another store made, with the bytes that it kept.
   case report(Incident)

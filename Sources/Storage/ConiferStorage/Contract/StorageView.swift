@@ -73,8 +73,8 @@ public protocol StorageView: AnyObject {
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]?
   /// What the records of one tree take, or of the whole store.
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage
-  /// The reports of damage since the store was made, by tree, the oldest first. Of each tree those of writes that were
-  /// set aside come last; of the others the newest 256 are kept.
+  /// The reports of damage since the store was made, by tree, the oldest first. In each tree, those
+  /// of writes that were set aside come last; of the others the newest 256 are kept.
   func incidents() throws(StoreError) -> [Incident]
   /// What was reported after a position and is still kept, in the order of `incidents`.
   func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident]

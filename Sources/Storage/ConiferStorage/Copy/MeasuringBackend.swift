@@ -6,7 +6,8 @@ package import ConiferTree
 package protocol MeasuringBackend: StorageBackend {
   /// About how many bytes the records of the data at and below a path take; reads the heads of its runs.
   ///
-  /// - Parameter children: the first and the last of the children that count; nil for all, and the path's own.
+  /// - Parameter children: the first and the last child to count; nil for all, and for the path's
+  ///   own record.
   /// - Throws: `invalid` (an unknown tree, or one of documents), `damaged`, `io`, `closed`, `suspended`.
   func recordBytes(
     _ tree: TreeID, _ path: Path, _ children: (first: Key, last: Key)?

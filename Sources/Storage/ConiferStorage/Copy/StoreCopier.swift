@@ -3,8 +3,8 @@ import ConiferKeyValue
 package import ConiferTree
 
 /// How far a copy has come, so that it can go on after its process died.
-package struct CopyPlace: Equatable {
-  /// The parts of a copy, in their order: what is precious first.
+package struct CopyPosition: Equatable {
+  /// The parts of a copy, in their order: what cannot be fetched again comes first.
   package enum Phase: String, CaseIterable {
     case queues
     case data
@@ -34,7 +34,7 @@ package struct CopyPlace: Equatable {
 package struct StoreCopier {
   private let source: any StorageBackend
   private let target: any StorageBackend
-  private let reached: (CopyPlace) throws -> Void
+  private let reached: (CopyPosition) throws -> Void
   /// Called with about how many bytes of the source's cache were copied.
   package var advanced: (Int) -> Void = { _ in }
 
@@ -45,15 +45,15 @@ package struct StoreCopier {
   /// - Parameter reached: called each time that something has become durable in the target.
   package init(
     source: any StorageBackend, target: any StorageBackend,
-    reached: @escaping (CopyPlace) throws -> Void
+    reached: @escaping (CopyPosition) throws -> Void
   ) {
     (self.source, self.target, self.reached) = (source, target, reached)
   }
 
   /// Copies from a place on.
-  package func run(from place: CopyPlace) async throws {
+  package func run(from place: CopyPosition) async throws {
     let trees = try await makeTrees()
-    for phase in CopyPlace.Phase.allCases where isLeft(phase, place) {
+    for phase in CopyPosition.Phase.allCases where isLeft(phase, place) {
       switch phase {
       case .queues:
         if let floor = try source.inspect({ try $0.queueFloor() }) {
@@ -68,17 +68,17 @@ package struct StoreCopier {
       case .incidents: try await copyIncidents(trees)
       case .done: break
       }
-      try await checkpoint(CopyPlace(phase: Self.after(phase)))
+      try await checkpoint(CopyPosition(phase: Self.after(phase)))
     }
   }
 
-  private func isLeft(_ phase: CopyPlace.Phase, _ place: CopyPlace) -> Bool {
-    let all = CopyPlace.Phase.allCases
+  private func isLeft(_ phase: CopyPosition.Phase, _ place: CopyPosition) -> Bool {
+    let all = CopyPosition.Phase.allCases
     return (all.firstIndex(of: phase) ?? 0) >= (all.firstIndex(of: place.phase) ?? 0)
   }
 
-  private static func after(_ phase: CopyPlace.Phase) -> CopyPlace.Phase {
-    let all = CopyPlace.Phase.allCases
+  private static func after(_ phase: CopyPosition.Phase) -> CopyPosition.Phase {
+    let all = CopyPosition.Phase.allCases
     return all[min((all.firstIndex(of: phase) ?? 0) + 1, all.count - 1)]
   }
 
@@ -92,7 +92,7 @@ package struct StoreCopier {
   }
 
   /// Makes all that was copied survive power loss, then reports the position.
-  private func checkpoint(_ place: CopyPlace) async throws {
+  private func checkpoint(_ place: CopyPosition) async throws {
     let receipt = try await commit([])
     try await target.harden(receipt.commit)
     try reached(place)
@@ -149,7 +149,7 @@ package struct StoreCopier {
 
   // MARK: Data
 
-  private func copyData(_ trees: [(TreeInfo, TreeID)], _ place: CopyPlace?) async throws {
+  private func copyData(_ trees: [(TreeInfo, TreeID)], _ place: CopyPosition?) async throws {
     var isBehind = place?.tree != nil
     var copied = 0
     var sinceCheckpoint = 0
@@ -169,7 +169,7 @@ package struct StoreCopier {
         advanced(copied)
         if sinceCheckpoint > 8 * Self.batch {
           sinceCheckpoint = 0
-          try await checkpoint(CopyPlace(phase: .data, tree: info.name, path: piece.end))
+          try await checkpoint(CopyPosition(phase: .data, tree: info.name, path: piece.end))
         }
       }
       try await walk.run()
@@ -204,7 +204,7 @@ package struct StoreCopier {
           if sinceCheckpoint > 8 * Self.batch {
             sinceCheckpoint = 0
             try await checkpoint(
-              CopyPlace(phase: .data, tree: info.name, path: DocumentKey.treePath(end)))
+              CopyPosition(phase: .data, tree: info.name, path: DocumentKey.treePath(end)))
           }
         }
       }
@@ -272,7 +272,8 @@ package struct StoreCopier {
     }
   }
 
-  /// Copies the reports that are not there yet: nobody else makes any in a store that is being made.
+  /// Copies the reports that the target lacks; nobody else adds reports to a store that is being
+  /// made.
   private func copyIncidents(_ trees: [(TreeInfo, TreeID)]) async throws {
     let numbers = Dictionary(uniqueKeysWithValues: trees.map { ($0.0.id, $0.1) })
     let done = try target.inspect { try $0.incidents().count }

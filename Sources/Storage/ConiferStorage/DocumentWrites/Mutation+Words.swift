@@ -1,7 +1,7 @@
 package import ConiferDocument
 
 extension Mutation {
-  /// What the write does, as the methods of an app that make it are called.
+  /// The kind of the write, named like the app's method that makes it.
   package var kindName: String {
     switch change {
     case .set: "set"
@@ -13,7 +13,7 @@ extension Mutation {
 }
 
 extension MutationBatch {
-  /// What a batch of one write does, or how many writes it holds.
+  /// The kind of the write in a batch of one, otherwise the number of writes.
   package var kindName: String {
     mutations.count == 1 ? mutations.map(\.kindName).joined() : "\(mutations.count) writes"
   }

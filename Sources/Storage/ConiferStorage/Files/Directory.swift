@@ -30,7 +30,8 @@ package enum Directory {
     guard let stream = opendir(directory) else { return errno }
     defer { closedir(stream) }
     while true {
-      // Its end and an error look alike but for this.
+      // The end of the directory and an error return the same value; only `errno` distinguishes
+      // them.
       errno = 0
       guard let entry = readdir(stream) else { return errno }
       let name = withUnsafeBytes(of: &entry.pointee.d_name) {
@@ -94,16 +95,16 @@ package enum Directory {
     guard rename(path, new) == 0 else { throw Platform.error(errno, "rename", path) }
   }
 
-  /// Renames a directory, durably, and never replaces what bears the new name.
+  /// Renames a directory, durably, without replacing an existing entry of the new name.
   ///
-  /// - Parameter replacesEmpty: whether an empty directory of that name is replaced all the same: a
-  ///   process that is killed in here leaves one.
+  /// - Parameter replacesEmpty: whether an empty directory of that name is replaced: a process that
+  ///   is killed during this call leaves one.
   /// - Returns: false when something of that name is there.
   /// - Throws: `denied`, `full`, `io`.
   package static func moveWithoutReplacing(
     _ path: String, to new: String, replacesEmpty: Bool = false
   ) throws(StoreError) -> Bool {
-    // Whoever made the empty directory owns the name; renaming takes its place in one step.
+    // Making the empty directory claims the name; renaming replaces it in one step.
     let isMade = try make(new)
     guard isMade || replacesEmpty else { return false }
     if rename(path, new) != 0 {
@@ -166,7 +167,7 @@ package enum Directory {
       let (path, new) = ("\(directory)/\(name)", "\(copy)/\(name)")
       var info = stat()
       guard stat(path, &info) == 0 else {
-        // A link to nothing holds nothing.
+        // A broken link has no content.
         if errno == ENOENT { continue }
         throw Platform.error(errno, "look at", path)
       }

@@ -46,7 +46,7 @@ public final class OwnerLock: Sendable {
     }
     do throws(StoreError) {
       try UnfinishedStore.check(Platform.parent(of: path))
-      if let error = Self.sign(file, path) { throw error }
+      if let error = Self.writeOwner(file, path) { throw error }
     } catch {
       Platform.close(file)
       throw error
@@ -65,15 +65,16 @@ public final class OwnerLock: Sendable {
       return file
     }
     guard file >= 0 else { return }
-    // The child of a fork shares the open file, and with it the lock: it is the parent's to let go.
+    // The child of a fork shares the open file and so the lock; only the parent may release it.
     guard Platform.processID == process else {
       Platform.close(file)
       return
     }
-    // Still ours here, so this cannot wipe the next owner's name. If it fails, the name is stale,
-    // which costs nothing: only the kernel's lock counts.
+    // The lock is still held here, so this cannot erase the next owner's name. If it fails, the
+    // name is stale, which does no harm: only the kernel's lock counts.
     _ = ftruncate(file, 0)
-    // Told, not left to the close: a child that is just being started holds the open file for a moment.
+    // The lock is released explicitly, not by closing the file: a child process that is just being
+    // started holds the open file for a moment.
     Self.unlock(file)
     Platform.close(file)
   }
@@ -109,19 +110,20 @@ public final class OwnerLock: Sendable {
   }
 
   /// Writes who owns the store into the locked file.
-  private static func sign(_ file: Int32, _ path: String) -> StoreError? {
+  private static func writeOwner(_ file: Int32, _ path: String) -> StoreError? {
     let pid = getpid()
     let text = Bytes("pid \(pid)\nstart \(Platform.processStart(pid))\n".utf8)
     guard ftruncate(file, 0) == 0 else { return Platform.error(errno, "write the lock file", path) }
     let written = pwrite(file, text, text.count, 0)
-    // A full disk must not keep a store from being read and drained: the name is only a courtesy.
+    // A full disk is ignored here, so that the store can still be read and emptied: the name is
+    // only for messages.
     if written < 0, errno != ENOSPC, errno != EDQUOT {
       return Platform.error(errno, "write the lock file", path)
     }
     return nil
   }
 
-  /// The refusal, naming the owner as far as the file and the system tell.
+  /// The error for a lock that is held; it names the owner if that is known.
   private static func busy(_ path: String, _ text: Bytes) -> StoreError {
     var pid: Int32?
     var start = Substring()
@@ -140,7 +142,8 @@ public final class OwnerLock: Sendable {
           + "Share the open store, or close it first.")
     }
     var owner = "Process \(pid)"
-    // Only named when it is still the process that wrote the file, not one with a recycled number.
+    // The process is named only if it is the one that wrote the file, not another one with the same
+    // id.
     if Platform.processStart(pid) == start, let command = Platform.command(pid) {
       owner += " (\(command))"
     }

@@ -29,8 +29,8 @@ package struct SpaceReserve: Sendable {
   /// The bytes that the file takes.
   package var length: Int { isHeld ? bytes : 0 }
 
-  /// Sets the bytes aside when they are not; does without where that fails for another reason than
-  /// a full disk.
+  /// Creates the reserve if it is missing. A failure for another reason than a full disk is
+  /// ignored.
   ///
   /// - Returns: false when the disk has no room for them.
   package mutating func set() -> Bool {
@@ -65,8 +65,8 @@ package struct SpaceReserve: Sendable {
 }
 
 extension Batch {
-  /// Whether the batch makes room, or is a step towards it, so that it may use what is set aside for a full disk: it
-  /// says so itself, or puts nothing.
+  /// Whether the batch makes room, or is a step towards that, so that it may use the reserve: it is
+  /// marked so, or has no put.
   package var makesRoom: Bool {
     frees
       || !edits.isEmpty

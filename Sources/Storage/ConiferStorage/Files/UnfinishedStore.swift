@@ -1,9 +1,10 @@
 package import ConiferKeyValue
 
-/// A store that is being made out of another one: a file beside its data, which ``OwnerLock`` looks
-/// for, keeps everybody out but who makes it.
+/// A store that is being made out of another one. A file beside its data, which ``OwnerLock``
+/// checks, keeps everybody out except the code that makes it.
 ///
-/// The file's first line tells people what to do; more lines are its maker's.
+/// The first line of the file tells users what to do; the other lines belong to the code that makes
+/// the store.
 package enum UnfinishedStore {
   /// The file's name in the store's directory.
   package static let file = "unfinished"
@@ -30,7 +31,7 @@ package enum UnfinishedStore {
     return text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
   }
 
-  /// Takes a store's mark away, durably: it is whole.
+  /// Removes a store's mark, durably: the store is complete.
   ///
   /// - Throws: `denied`, `io`.
   package static func finish(_ directory: String) throws(StoreError) {

@@ -1,7 +1,7 @@
 @_spi(Stores) public import ConiferKeyValue
 import Synchronization
 
-/// An ordered store in memory: the shortest correct one, for tests and for apps that keep nothing.
+/// An ordered store in memory, as short as possible, for tests and for apps that keep nothing.
 ///
 /// A view shares structure with the store, so that taking one costs nothing. Everything is gone
 /// with `close`; `suspend` keeps the data.

@@ -2,7 +2,7 @@ package import ConiferKeyValue
 
 /// The directory in which a salvage makes the new store; a lock keeps everybody else out.
 package final class SalvageDirectory: Sendable {
-  /// The file that tells such a directory from somebody else's.
+  /// The file that marks such a directory.
   private static let mark = "workshop"
 
   /// Its path.

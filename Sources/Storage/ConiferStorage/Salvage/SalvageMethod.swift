@@ -1,7 +1,7 @@
 public import ConiferKeyValue
 import ConiferLeafStore
 
-/// The way to read what a kind of store's files still hold when the store cannot be opened.
+/// How to read the files of a kind of store when the store cannot be opened.
 public struct SalvageMethod: Sendable {
   /// A function that reads the rows of the files in a directory, as edits that make them, in order.
   ///
@@ -37,7 +37,8 @@ public struct SalvageMethod: Sendable {
     self.elsewhere = elsewhere
   }
 
-  /// The numbers of spaces whose old rows are better than none where newer ones are lost: the queues'.
+  /// The numbers of the queue's spaces. There, an old row is better than none when the newer one is
+  /// lost.
   public static let precious: Set<UInt8> = Set(
     [Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished].map(\.id))
 

@@ -14,7 +14,7 @@ public struct SalvageReport: Sendable {
 
   /// The numbers of leaves, queries, pins and writes that were saved of a tree.
   public struct Tree: Hashable, Sendable {
-    /// Its name; one that was lost is made up.
+    /// Its name; a lost name is replaced by a new one.
     public let name: String
     /// Its key order, which also tells whether its leaves are values or documents.
     public let order: KeyOrder
@@ -39,14 +39,14 @@ public struct SalvageReport: Sendable {
   public internal(set) var incidents: [Incident] = []
   /// The parts of the files that could not be read.
   public internal(set) var lost: [StoreFinding] = []
-  /// Words for what was made up in place of lost records.
+  /// A description of what replaces lost records.
   public internal(set) var mended: [String] = []
   /// Records that nobody can read here, since their encryption key is missing.
   public internal(set) var locked: [LockedRecords] = []
   /// The directory where the old files lie, when they were set aside.
   public internal(set) var aside: String?
 
-  /// Whether all came over but what had been erased on purpose.
+  /// Whether everything was saved except what had been erased on purpose.
   public var isWhole: Bool {
     lost.isEmpty && incidents.isEmpty && mended.isEmpty && locked.allSatisfy { $0.why == .erased }
   }

@@ -2,19 +2,20 @@ import ConiferKeyValue
 
 /// The names of the trees of a damaged store, each once.
 ///
-/// A page that was free may bring back the entry of a tree that was wiped, so that several trees claim a name.
+/// A page that was free may restore the entry of a tree that was wiped, so several trees may claim
+/// one name.
 struct SalvagedNames {
   /// The names that entries of names give trees, in their bytes' order.
   private var given: [TreeID: [String]] = [:]
   private(set) var names: [TreeID: String] = [:]
   private var taken: Set<Bytes> = []
 
-  /// Gives each tree its name: one that both its entry and the entry of the name tell, else what one of them tells, else
-  /// one that is made up.
+  /// Gives each tree its name: one that its entry and the entry of the name agree on, otherwise one
+  /// that only one of them states, otherwise a new one.
   ///
   /// - Parameters:
-  ///   - entries: the trees, with the names that their own entries tell; nil where that is lost.
-  ///   - pointers: the trees that entries of names give.
+  ///   - entries: the trees, with the names in their own entries; nil when an entry is lost.
+  ///   - pointers: the trees to which entries of names point.
   init(_ entries: [TreeID: String?], _ pointers: [Bytes: TreeID]) {
     for (name, tree) in pointers.sorted(by: { bytesPrecede($0.key, $1.key) }) {
       if let name = String(validating: name, as: UTF8.self) {
@@ -49,7 +50,7 @@ struct SalvagedNames {
     taken.insert(Bytes(name.utf8))
   }
 
-  /// A name that no tree has, of a beginning, which may be cut, and an ending, which may be numbered.
+  /// An unused name with a beginning, which may be cut, and an ending, which may be numbered.
   private func free(_ beginning: String, _ ending: String) -> String {
     var number = 1
     while true {

@@ -5,9 +5,10 @@ import ConiferTree
 /// Makes a store that can be opened from the rows of a damaged one: with a format record, and a
 /// registry in which every tree with records has a name.
 enum SalvagedRegistry {
-  /// Mends what cannot be read.
+  /// Repairs the registry.
   ///
-  /// - Returns: what was mended, in words; names of trees were made up that were lost, or that several trees claimed.
+  /// - Returns: a description of the repairs. Names that were lost, or that several trees claimed,
+  ///   were replaced by new ones.
   /// - Throws: `newerFormat`, `io`, and what the store throws.
   static func mend(_ store: any OrderedStore) throws(StoreError) -> [String] {
     let view = try store.view()
@@ -16,7 +17,7 @@ enum SalvagedRegistry {
       do throws(StoreError) {
         return try view.value(Spaces.system, key).flatMap { Record.open(Spaces.system, key, $0) }
       } catch {
-        // What an encrypted record was cannot be told.
+        // The kind of an encrypted record that cannot be read is not known.
         guard error.code == .damaged else { throw error }
         return nil
       }
@@ -26,11 +27,11 @@ enum SalvagedRegistry {
     func put(_ key: SystemKey, _ payload: Bytes) {
       batch.put(Spaces.system, key.bytes, Record.seal(Spaces.system, key.bytes, payload))
     }
-    // The trees that entries of names still tell.
+    // The trees to which entries of names still point.
     var pointers: [Bytes: TreeID] = [:]
     for key in try view.keys(Spaces.system, prefix: SystemKey.prefix) {
       let payload = try payload(key)
-      // A record that cannot be read goes: what is needed of it is made anew below.
+      // A record that cannot be read is removed; what is needed of it is made again below.
       if payload == nil { batch.delete(Spaces.system, key) }
       guard case .treeName(let name) = SystemKey(key), let payload else { continue }
       if payload.count == 4 {
@@ -133,10 +134,11 @@ enum SalvagedRegistry {
       guard let entries else { continue }
       for index in entries.indices {
         let key = entries.key(index)
-        // A key that only one order writes so tells the tree's.
+        // A key that only one order produces shows the tree's order.
         let orders = [KeyOrder.realtimeDatabase, .utf8].filter { PathKey.isWritten(key, in: $0) }
         if orders.count == 1 { return .records(orders[0]) }
-        // Beyond U+FFFF most keys are written by both, and read as other characters.
+        // Most keys with characters above U+FFFF are valid in both orders, but decode to different
+        // characters.
         let likely = orders.filter { hasUsualCharacters(PathKey.path(key, $0)) }
         if likely.count == 1 { evidence = .characters(likely[0]) }
       }

@@ -1,10 +1,8 @@
 import ConiferKeyValue
 import Synchronization
 
-/// A store with the rows that were read from a damaged one, which reports what is missing as its
-/// findings.
-///
-/// So the backend above it trusts nothing that a lost row may have changed.
+/// A store with the rows that were read from a damaged one. It reports what is missing as its
+/// findings, so that the backend above it trusts nothing that a lost row may have changed.
 final class SalvagedStore: OrderedStore {
   private let base: any OrderedStore
   private let lost: Mutex<[StoreFinding]>
@@ -21,7 +19,7 @@ final class SalvagedStore: OrderedStore {
     try base.verify(found)
   }
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
-    // It is thrown away afterwards.
+    // Durability is not necessary, since the store is deleted afterwards.
     try base.apply(batch, min(.process, durability))
   }
   func harden(_ upTo: CommitID) throws(StoreError) {}

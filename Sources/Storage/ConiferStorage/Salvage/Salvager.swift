@@ -2,8 +2,8 @@ package import ConiferKeyValue
 
 /// Saves what can be read of a damaged store into a new one; the damaged one is only read.
 ///
-/// Its rows go into a store beside the new one, where records are checked and set aside as in any
-/// cache; what is sound then is copied, queues first.
+/// Its rows are put into a store beside the new one, where damaged records are detected and set
+/// aside as in any cache. The intact data is then copied, queues first.
 package struct Salvager {
   private let method: SalvageMethod
   private let encryption: (any StoreLayer)?
@@ -79,7 +79,7 @@ package struct Salvager {
     let options = StorageOptions(budget: nil, role: .cache, encryption: encryption)
     let store = try encryption?.open(over: rows, Scopes.layout) ?? rows
     if encryption == nil {
-      // Encrypted rows without their key are refused before anything is made up for them.
+      // Encrypted rows without their key are refused before records are made for them.
       let view = try store.view()
       defer { view.close() }
       try Trees.requireReadable(view)
@@ -98,7 +98,7 @@ package struct Salvager {
     return (try packed(store, "salvage", options), mended, locked.records(trees))
   }
 
-  /// Refuses to leave a queue behind that can be read once its key is given.
+  /// Refuses to leave out a queue that could be read if its key were given.
   private static func requireKeys(_ locked: [LockedRecords]) throws(StoreError) {
     guard let first = locked.first(where: { $0.why == .notGiven }) else { return }
     throw StoreError(
@@ -128,7 +128,7 @@ package struct Salvager {
     let new = try target.open()
     do {
       try await StoreCopier(source: salvaged, target: new, reached: { _ in })
-        .run(from: CopyPlace())
+        .run(from: CopyPosition())
       if !isWhole {
         let floor = QueueFloor.above(
           try new.read { (view) throws(StoreError) in try view.queueFloor() })

@@ -9,9 +9,9 @@ extension StorageConfiguration {
   /// time loses nothing: the next opening goes on. The new store keeps a report of its own that says
   /// where the old files lie.
   ///
-  /// - Returns: the backend, and what was saved and lost; no report when nothing had to be done. A
-  ///   report of a salvage that an earlier process did not live to tell of lists what is lost
-  ///   among its incidents.
+  /// - Returns: the backend, and what was saved and lost; no report when nothing had to be done. If
+  ///   an earlier process was killed after the salvage and before it returned, the report lists
+  ///   what is lost among its incidents.
   /// - Throws: as `open`. `damaged` for an authority, whose data is never given up, and for a kind of
   ///   store whose files nothing is known of; `wrongKey` when a tree or a lane has an encryption key of
   ///   its own that was not given, since its queue would be left behind; `unsupported` when the
@@ -30,7 +30,8 @@ extension StorageConfiguration {
       guard error.code == .damaged, options.role == .cache, let exchange, salvage != nil else {
         throw error
       }
-      // No report: another process has replaced the store since, and its new one is opened.
+      // Without a report, another process has replaced the store in the meantime; the new one is
+      // opened.
       guard let report = try await salvaged(exchange) else { return try await openOrSalvage() }
       return (try open(), report)
     }
@@ -63,7 +64,8 @@ extension StorageConfiguration {
       try exchange.run()
       return report
     } catch {
-      // Without a mark nothing was moved yet; with one, the next opening goes on with this directory.
+      // Without a mark nothing was moved yet. With a mark, the next opening continues with this
+      // directory.
       if Directory.isMissing("\(location)/\(UnfinishedStore.file)") { directory.remove() }
       throw StoreError(any: error)
     }
@@ -89,12 +91,13 @@ extension StorageConfiguration {
       report = try await Salvager(self).run(
         exchange.location, in: directory, into: target, replacing: notes)
     } catch let error as StoreError where error.code == .damaged {
-      // Nothing at all can be read: the new store begins empty.
+      // Nothing can be read: the new store begins empty.
       Directory.remove(directory.store)
       notes.append(
         Incident(kind: .recordSetAside, tree: store, place: error.message, bytes: []))
       let new = try target.open()
-      // The files that older salvages set aside had numbers of their own.
+      // Each earlier salvage may have lost numbers too, so the floor is raised once for each of
+      // them.
       let floor = QueueFloor.above(nil, losses: exchange.number)
       _ = try await new.commit(
         [.raiseQueueFloor(floor)] + notes.map { .report($0) }, new.traits.store.strongest)

@@ -1,10 +1,12 @@
 import ConiferKeyValue
 
-/// Puts a new store's files in the place of a damaged one's, which go into a directory beside it.
+/// Replaces the files of a damaged store by those of a new one; the old files go into a directory
+/// beside the store.
 ///
-/// Files are renamed one by one. The mark of an unfinished store says whether old files are being moved out or
-/// new ones in, so that after a process died between two renames the next opening goes on there. Nothing is
-/// deleted but the directory of the salvage, once the new store's files have left it.
+/// Files are renamed one by one. The mark of an unfinished store says whether old files are being
+/// moved out or new ones in, so that the next opening can continue after a process was killed
+/// between two renames. Nothing is deleted except the directory of the salvage, once the new
+/// store's files were moved out of it.
 struct StoreExchange {
   private enum Phase: String {
     /// The old files are being moved out of the store's directory.
@@ -21,7 +23,7 @@ struct StoreExchange {
   let location: String
   /// The directory for the old files.
   let aside: String
-  /// How far another process had come, as the mark says; nil for an exchange that is to begin.
+  /// The phase that another process had reached, according to the mark; nil for a new exchange.
   private let reached: Phase?
 
   /// The directory in which a store is salvaged.
@@ -49,10 +51,10 @@ struct StoreExchange {
     return found
   }
 
-  /// The number of the name for the old files: one more than stores were set aside before.
+  /// The number in the name for the old files: the number of earlier salvages plus one.
   let number: Int
 
-  /// An exchange that is to begin, with a name for the old files that nothing bears.
+  /// A new exchange, with an unused name for the old files.
   ///
   /// - Throws: `foreign` when there is none.
   init(_ location: String) throws(StoreError) {
@@ -74,7 +76,7 @@ struct StoreExchange {
     self.number = number
   }
 
-  /// The exchange that a store's mark tells of, or nil.
+  /// The exchange that a store's mark describes, or nil.
   private init?(unfinished location: String) throws(StoreError) {
     guard let lines = try UnfinishedStore.lines(location), lines.count > 2,
       let phase = Phase(rawValue: lines[1]), !lines[2].isEmpty
@@ -85,7 +87,7 @@ struct StoreExchange {
     aside = Platform.parent(of: location) + "/" + lines[2]
   }
 
-  /// Goes on with an exchange that a process did not live to finish.
+  /// Finishes an exchange whose process was killed.
   ///
   /// - Returns: where the old files lie; nil when there was none.
   /// - Throws: `busy`, `denied`, `full`, `io`.
@@ -95,7 +97,7 @@ struct StoreExchange {
       try OwnerLock(path: location + "/owner")
     }
     defer { lock.release() }
-    // Whoever held the lock may have finished it.
+    // The previous holder of the lock may have finished it.
     guard let exchange = try StoreExchange(unfinished: location) else { return nil }
     try exchange.run()
     return exchange.aside
@@ -112,7 +114,8 @@ struct StoreExchange {
         + "of its own. Use conifer salvage; nothing was changed.")
   }
 
-  /// Exchanges the files; the directory of the salvage holds a whole new store, and the caller the store's lock.
+  /// Exchanges the files. The directory of the salvage must hold a complete new store, and the
+  /// caller must hold the store's lock.
   ///
   /// - Throws: `foreign` when the name for the old files is taken by now, `denied`, `full`, `io`.
   func run() throws(StoreError) {

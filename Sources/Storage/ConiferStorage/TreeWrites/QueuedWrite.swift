@@ -33,8 +33,8 @@ public struct QueuedWrite: Hashable, Sendable {
   }
 }
 
-/// Writes of other kinds, which another program or a later version queued, are passed over: they stay
-/// where they are.
+/// Writes of other kinds, which another program or a later version queued, are skipped and stay in
+/// the queue.
 extension StorageView {
   /// One write to a tree that is not finished; nil also for a write of another kind.
   ///

@@ -76,8 +76,8 @@ extension WriteContent {
   }
 }
 
-/// What is passed over is checked as if it were read: a write that cannot be read later must be found
-/// to be damaged when its record is.
+/// Skipping checks the bytes like reading does: a write that cannot be decoded must be reported as
+/// damaged when its record is read.
 extension ByteReader {
   fileprivate mutating func skipPath() -> Bool {
     guard let count = size() else { return false }

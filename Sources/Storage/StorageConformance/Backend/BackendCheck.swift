@@ -63,7 +63,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   ///
   /// - Throws: `ConformanceFailure` when it does not.
   public func run(_ factory: BackendFactory) async throws {
-    ReportFile.tell("\(factory)", tier: 2) {
+    ReportFile.reportLeftOut("\(factory)", tier: 2) {
       Self.leftOut(for: factory) + ProcessCheck.leftOut(for: factory)
     }
     try await run(of: factory).perform { try await perform(factory) }
@@ -77,7 +77,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
   private func run(of factory: BackendFactory) -> CheckRun {
     CheckRun(
       factory: "\(factory)", tests: factory.tests, tier: 2, group: group.rawValue, check: name,
-      usual: anomaly)
+      defaultAnomaly: anomaly)
   }
 
   private func perform(_ factory: BackendFactory) async throws {

@@ -50,8 +50,8 @@ extension ModelPair {
     }
   }
 
-  /// Requires that an eviction took no document that a query, a pin or a waiting write needs, and left none that
-  /// nothing needs; the model follows.
+  /// Requires that an eviction removed no document that a query, a pin or a waiting write needs,
+  /// and left none that nothing needs. The model is updated.
   func adoptDocuments(_ report: EvictionReport) throws {
     guard let documents, let tree = model.trees[documents] else { return }
     let known = Set(tree.documents.known.keys)
@@ -78,7 +78,7 @@ extension ModelPair {
 }
 
 extension StorageModel.Tree {
-  /// Whether a pin keeps a query, or that the only document it is of stays.
+  /// Whether a pin protects a query, or protects the document if the query is of a single document.
   func isKept(_ query: TrackedQuery) -> Bool {
     guard info.order == .documents else { return isPinned(query.path) }
     if pins.contains(where: { $0.isOf(query) }) { return true }
@@ -107,7 +107,7 @@ extension StorageModel.Tree {
 }
 
 extension Pin {
-  /// Whether it is of a query of documents, or of all below its path.
+  /// Whether the pin is on this query of documents, or on everything below a path above it.
   fileprivate func isOf(_ query: TrackedQuery) -> Bool {
     parameters == TrackedQuery.defaultParameters
       ? path.contains(query.path)
@@ -116,6 +116,6 @@ extension Pin {
 }
 
 extension DocumentPath {
-  /// Whether rows may hold only the beginning of it, which covers all that begins so.
+  /// Whether rows may cut the path; a cut path covers all paths with the same beginning.
   fileprivate var isLong: Bool { description.utf8.count > 100 }
 }

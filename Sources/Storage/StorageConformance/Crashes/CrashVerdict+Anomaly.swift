@@ -12,18 +12,19 @@ extension CrashVerdict {
   func failure(
     _ backend: any StorageBackend, _ step: Int, _ difference: String
   ) throws -> ConformanceFailure {
-    guard let noted = states.lastIndex(where: { $0.step == step }) else {
-      return ConformanceFailure(.phantom, "no commit noted step \(step)")
+    guard let recorded = states.lastIndex(where: { $0.step == step }) else {
+      return ConformanceFailure(.phantom, "no commit recorded step \(step)")
     }
-    for missing in stride(from: noted - 1, to: max(0, noted - 40), by: -1) {
-      if let model = state(noted, without: missing), try isState(backend, model) {
+    for missing in stride(from: recorded - 1, to: max(0, recorded - 40), by: -1) {
+      if let model = state(recorded, without: missing), try isState(backend, model) {
         return ConformanceFailure(
           .hole,
           "step \(step) is there, and step \(states[missing].step) before it is not: \(difference)")
       }
     }
     // The last edit of a commit stores its step.
-    for (index, kept) in [(noted + 1, true), (noted, false)] where states.indices.contains(index) {
+    for (index, kept) in [(recorded + 1, true), (recorded, false)]
+    where states.indices.contains(index) {
       for cut in states[index].edits.indices {
         let edits = states[index].edits
         let some = kept ? edits[..<cut] : edits[cut...]

@@ -1,8 +1,9 @@
 internal import ConiferKeyValue
 internal import ConiferStorage
 
-/// Commits whose states are not known one by one, since callers interleave or the backend decides what it keeps. What
-/// a crash leaves is told by the numbers of the commits that are there.
+/// Commits whose states are not known one by one, since callers interleave or the backend decides
+/// what it keeps. The state after a crash is described by the numbers of the commits that the store
+/// holds.
 protocol CrashWorkload: Sendable {
   /// What it is called in messages.
   var words: String { get }
@@ -32,10 +33,10 @@ protocol CrashWorkload: Sendable {
 }
 
 extension CrashWorkload {
-  /// What callers hold before they begin.
+  /// The newest commits before the workload begins: none.
   var nothing: [Int] { [Int](repeating: 0, count: callers) }
 
-  /// Commits where no crash is asked for.
+  /// Commits without recording for a crash.
   func run(
     on backend: any StorageBackend, after held: [Int], _ count: Int, isDurable: Bool
   ) async throws {
@@ -52,7 +53,7 @@ struct CrashBounds: Sendable {
   /// The newest commit that each caller issued.
   var issued: [Int]
 
-  /// Requires that what is held lies within.
+  /// Requires that the commits which a store holds lie within the bounds.
   func require(_ held: [Int], of words: String) throws {
     let total = held.reduce(0, +)
     try StorageConformance.require(

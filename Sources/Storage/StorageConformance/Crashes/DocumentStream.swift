@@ -3,13 +3,14 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
 
-/// Collections of documents that stream through a cache, from which is evicted and in which indexes are built along the
-/// way.
+/// A stream of collections of documents through a cache, with evictions and with indexes that are
+/// built along the way.
 ///
-/// Each commit brings a collection and a query that matches some of its documents, and changes the collection before it;
-/// some queries and documents are pinned for a while, and some documents have waiting writes. A commit also notes what
-/// was there before it, so after a crash it is known what evictions had taken: that is still gone, and nothing else is
-/// but what an eviction after the newest commit may take.
+/// Each commit adds a collection and a query that matches some of its documents, and changes the
+/// previous collection. Some queries and documents are pinned for a while, and some documents have
+/// waiting writes. A commit also records what the store held before it. So after a crash it is
+/// known what evictions had removed: it must still be missing, and nothing else may be missing
+/// except what an eviction after the newest commit may remove.
 struct DocumentStream: CrashWorkload {
   /// The strongest durability of a commit.
   let strongest: Durability
@@ -23,12 +24,12 @@ struct DocumentStream: CrashWorkload {
   private static let group = "docs"
   /// How many of a collection's documents its query matches.
   private static let matched = 4
-  /// The document that is pinned by itself, and may be told to be missing.
+  /// The document that has a pin of its own, and that the server may report as missing.
   private static let single = 4
   /// The document that is written to.
   private static let written = 5
   private static let documents = 6
-  /// How many more commits are made while a write waits, and while a pin lasts.
+  /// For how many more commits a write waits, and for how many a pin lasts.
   private static let patience = 8
   private static let pinned = 12
 
@@ -199,7 +200,7 @@ struct DocumentStream: CrashWorkload {
         try check(view, tree, number, over: StreamHoldings(bytes: bytes.dropFirst(8)))
         return (number, nil)
       } catch let error as StoreError {
-        // The backend may mend what is damaged, and tell it.
+        // It is thrown inside the read, so that the backend may repair the damage and report it.
         throw error
       } catch {
         return (number, error)
@@ -328,7 +329,8 @@ struct DocumentStream: CrashWorkload {
 
 /// Which documents and queries of a ``DocumentStream`` a store holds.
 struct StreamHoldings: CustomStringConvertible {
-  /// A bit a document, and the highest one for the query, by the number of the commit that brought them.
+  /// One bit for each document, and the highest one for the query, by the number of the commit that
+  /// added them.
   private var bits: [Int: UInt8] = [:]
   private static let query = 7
 
@@ -347,7 +349,7 @@ struct StreamHoldings: CustomStringConvertible {
     }
   }
 
-  /// Reads what a commit noted.
+  /// Reads what a commit recorded.
   init(bytes: some Collection<UInt8>) {
     var rest = Array(bytes)
     while rest.count >= 5 {
@@ -356,12 +358,12 @@ struct StreamHoldings: CustomStringConvertible {
     }
   }
 
-  /// What a commit notes.
+  /// The bytes that a commit records.
   var bytes: [UInt8] {
     bits.sorted { $0.key < $1.key }.flatMap { key($0.key).suffix(4) + [$0.value] }
   }
 
-  /// The documents of which a commit brings the server's word.
+  /// The documents that a commit stores.
   static func changes(of number: Int) -> [(number: Int, index: Int)] {
     var changes = (0..<6).map { (number: number, index: $0) }
     guard number > 1 else { return changes }

@@ -88,13 +88,13 @@ final class IOSession: Sendable {
   }
 
   /// Makes no further operation fail.
-  func heal() {
+  func stopFailing() {
     number.withLock { probe_fail($0, -1, Int32(PROBE_NO_FAULT.rawValue), 0, false) }
   }
 
-  /// Simulates a full disk, or ends that. On a full disk, creating files, directories and links and
-  /// writing beyond a file's length fail with ENOSPC once they need more space than was freed
-  /// since; overwriting bytes inside a file succeeds.
+  /// Simulates a full disk, or ends that. On a full disk, calls that need more space than was freed
+  /// since fail with ENOSPC: creating files, directories and links, and writing beyond a file's
+  /// length. Overwriting bytes inside a file succeeds.
   func setFull(_ isFull: Bool) { number.withLock { probe_fill_disk($0, isFull) } }
 
   /// How many operations were counted.

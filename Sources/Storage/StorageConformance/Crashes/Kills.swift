@@ -122,8 +122,8 @@ public final class Kills {
       acknowledge: { state, durability in
         write("\(state) \(durability.rawValue)", report(directory, kill))
       })
-    // On a slow machine opening takes all of the time, so for every second kill the time starts
-    // after it.
+    // On a slow machine, opening may take longer than the delay, so for every second kill the delay
+    // begins after opening.
     if session == nil, kill % 4 != 1 { System.die(after: delay) }
     let first = run.states.last?.step ?? 0
     for step in (first + 1)...(first + 1000) { try await run.run(step) }

@@ -25,7 +25,7 @@ extension PowerLoss {
       verdict = cut(at: point, from: last, &disk, verdict)
       last = point
       count.points += 1
-      for image in disk.isSettled ? Array(images(point).prefix(1)) : images(point) {
+      for image in disk.isAllDurable ? Array(images(point).prefix(1)) : images(point) {
         count.images += 1
         try await placed(before + "\(Cut(seed: seed, point: point, image: image))", point) {
           _ = try await open(image, of: disk, verdict, takesCommits: true)

@@ -66,7 +66,7 @@ struct SimulatedDisk: Sendable {
   }
 
   /// Whether everything on the disk is durable.
-  var isSettled: Bool { pending.isEmpty && files.allSatisfy { $0.pending.isEmpty } }
+  var isAllDurable: Bool { pending.isEmpty && files.allSatisfy { $0.pending.isEmpty } }
 
   /// Plays an operation.
   ///

@@ -67,7 +67,7 @@ struct WorkloadRecord: Sendable {
       last = point
       count.points += 1
       let images = DiskImage.some(at: point)
-      for image in disk.isSettled ? Array(images.prefix(1)) : images {
+      for image in disk.isAllDurable ? Array(images.prefix(1)) : images {
         count.images += 1
         do {
           try await open(image, of: disk, bounds)

@@ -32,7 +32,7 @@ extension DamageComparison {
     return nil
   }
 
-  /// What a lane shows that its waiting writes do not make of the server's word.
+  /// The documents of a lane that differ from the server's word with the lane's waiting writes.
   private func wrongOverlays(
     _ view: any DocumentView, _ lane: Lane, _ written: [StorageModel.Tree]
   ) throws(StoreError) -> (Anomaly, String)? {
@@ -44,7 +44,8 @@ extension DamageComparison {
       let base = try view.document(lane.tree, path)
       let shown = try view.document(lane, path)
       guard shown != batches.reduce(base, { $1.applied(to: $0) }) else { continue }
-      // A record that an engine hid leaves nothing that tells of it: the rest is as it was once.
+      // A record that an engine silently left out leaves no trace: the other records are those of
+      // an earlier state.
       let wasShown = written.contains {
         $0.documents.shown(path, $0.waiting(lane.identity)) == shown
       }

@@ -21,7 +21,7 @@ extension FaultRun {
         "opening failed with \(failure), and no operation failed in it")
       try requireCode(failure, fault.mayBeFull ? [.io, .full] : [.io], "opening")
       try await expectNothingHeld("after opening failed with \(failure.code)")
-      if fault == .death { session.heal() }
+      if fault == .death { session.stopFailing() }
     }
     throw ConformanceFailure(.refused, "the store does not open after an open that failed")
   }
@@ -46,7 +46,7 @@ extension FaultRun {
     }
     backend = nil
     try await expectNothingHeld("after closing")
-    if fault == .death, failures > 0 { session.heal() }
+    if fault == .death, failures > 0 { session.stopFailing() }
   }
 
   /// Suspends and resumes. A store whose suspension failed must have released its locks too.
@@ -71,7 +71,7 @@ extension FaultRun {
         failuresAtOpening += failures - before
         try require(failures > 0, .refused, "resuming failed with \(error)")
         try requireCode(error, fault.mayBeFull ? [.io, .full] : [.io], "resuming")
-        if fault == .death { session.heal() }
+        if fault == .death { session.stopFailing() }
       }
     }
     throw ConformanceFailure(.refused, "the store cannot be resumed after that failed once")

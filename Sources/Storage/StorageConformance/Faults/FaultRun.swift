@@ -59,13 +59,13 @@ final class FaultRun {
         earlier.append(model)
       }
       try await close()
-      session.heal()
+      session.stopFailing()
       try await open()
       try await expectCommit("after reopening on a sound disk")
       try requireSame("at the end")
       try await close()
     } catch {
-      session.heal()
+      session.stopFailing()
       try? await backend?.close()
       backend = nil
       throw error

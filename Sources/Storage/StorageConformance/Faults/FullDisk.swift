@@ -105,7 +105,8 @@ final class FullDisk {
     try await growOverlay()
   }
 
-  /// Queues writes of which the end of the first one makes what the second one does larger.
+  /// Queues pairs of writes to a document. When the first write of a pair ends, the overlay of the
+  /// second one becomes larger.
   private func growOverlay() async throws {
     guard let tree = pair.documents else { return }
     let lane = Lane(tree: tree)
@@ -123,8 +124,8 @@ final class FullDisk {
     }
   }
 
-  /// Answers all writes to documents, as a client stores answers: with what the server made of the documents, and the
-  /// token of its stream.
+  /// Answers all writes to documents and stores what a client stores with an answer: the resulting
+  /// documents, and the token of the stream.
   private func drainDocuments() async throws {
     guard let tree = pair.model.documents else { return }
     for identity in DocumentChange.identities {

@@ -10,11 +10,11 @@
 enum StorageFault: String, Sendable, CaseIterable {
   /// A change of a file or of a name, or a sync, fails with EIO.
   case io = "EIO"
-  /// The same with ENOSPC.
+  /// Like EIO, but with ENOSPC.
   case full = "ENOSPC"
   /// A write writes half of its bytes and returns that number.
   case shortWrite = "a short write"
-  /// The same as EIO with EINTR.
+  /// Like EIO, but with EINTR.
   case interruption = "EINTR"
   /// A sync, or a write that is durable when it returns, fails with EIO.
   case sync = "a failed sync"

@@ -39,7 +39,7 @@ public struct ProcessCheck: Sendable, CustomStringConvertible {
   ) async throws {
     let run = CheckRun(
       factory: "\(factory)", tests: factory.tests, tier: 2, group: group, check: name,
-      usual: anomaly)
+      defaultAnomaly: anomaly)
     try await run.perform {
       let directory = try System.makeTemporaryDirectory()
       defer { System.removeTree(directory) }

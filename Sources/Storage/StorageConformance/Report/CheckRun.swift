@@ -9,10 +9,10 @@ struct CheckRun {
   var group: String
   var check: String
   /// The anomaly of a failure that names none itself.
-  var usual: Anomaly
+  var defaultAnomaly: Anomaly
 
-  /// Runs the check and reports the result. When the check is a part of another one, its counts and
-  /// that it does not apply belong to the other's result.
+  /// Runs the check and reports the result. When the check runs as a part of another check, the
+  /// other check reports its counts, and does not apply if this one does not.
   ///
   /// - Throws: ``ConformanceFailure`` when it failed; nothing when it turned out not to apply.
   func perform(_ body: () async throws -> Void) async throws {
@@ -62,7 +62,7 @@ struct CheckRun {
   private func named(_ error: any Error) -> ConformanceFailure {
     let failure = error as? ConformanceFailure
     var anomaly = failure?.anomaly ?? (error is StoreError ? .refused : .broken)
-    if anomaly == .broken { anomaly = usual }
+    if anomaly == .broken { anomaly = defaultAnomaly }
     let message =
       "\(factory): \(check): \(failure?.message ?? "\(error)")\n"
       + "To reproduce it: \(command(failure?.seed))"

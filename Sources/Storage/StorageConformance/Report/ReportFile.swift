@@ -28,7 +28,7 @@ enum ReportFile {
   }
 
   /// Reports the checks that do not apply to a factory, once in a process.
-  static func tell(_ factory: String, tier: Int, _ leftOut: () -> [CheckResult]) {
+  static func reportLeftOut(_ factory: String, tier: Int, _ leftOut: () -> [CheckResult]) {
     guard directory != nil,
       reported.withLock({ $0.insert("\(tier) \(factory)").inserted })
     else { return }

@@ -16,8 +16,8 @@ enum Variable {
     return phrases.contains { check.contains($0) }
   }
 
-  /// The failure for a `CONIFER_CHECK` that is in the words of no check of the kit, so that a typing
-  /// mistake does not pass as a run of nothing.
+  /// The failure for a `CONIFER_CHECK` that matches no check of the kit, so that a typing error is
+  /// not taken for success.
   static var unknownCheck: ConformanceFailure? {
     guard let text = text("CONIFER_CHECK") else { return nil }
     let every =

@@ -74,7 +74,7 @@ package struct ListenMachine: Sendable {
     { [limbo, viewsByTarget, listened] target in
       if let found = limbo.matched(target) { return found }
       let own = viewsByTarget[target] ?? []
-      // Most targets have one query, and this is asked for each document that the server tells.
+      // Most targets have one query, and this is called for each document that the server sends.
       if own.count == 1 {
         return listened.index(forKey: own[0]).map { listened.values[$0].view.matchedPaths } ?? []
       }
@@ -142,7 +142,8 @@ package struct ListenMachine: Sendable {
     return actions
   }
 
-  /// Documents as a view of the same source holds them, where it does: so that what several views show is in memory once.
+  /// Replaces documents by equal ones of a view of the same source, so that documents that several
+  /// views show are in memory once.
   private func shared(
     _ documents: [Document], in source: DocumentQuery.Source
   ) -> [Document] {

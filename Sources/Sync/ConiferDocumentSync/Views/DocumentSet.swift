@@ -95,7 +95,7 @@ extension ArraySlice<Document> {
 extension DocumentSet: Sequence {
   /// The documents in the query's order.
   package func makeIterator() -> some IteratorProtocol<Document> { inOrder.makeIterator() }
-  /// All, so that what is made of them grows once.
+  /// The exact count, so that arrays made from the set are allocated once.
   package var underestimatedCount: Int { count }
 }
 

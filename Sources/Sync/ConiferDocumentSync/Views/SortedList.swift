@@ -1,10 +1,10 @@
 /// Elements in an order that a function gives; no two have the same place in it.
 ///
-/// They lie in chunks. To find one takes two binary searches. A copy shares all chunks, and a change
-/// of a copy moves the elements of one chunk and the references to the others: a snapshot of ten
-/// thousand documents costs a few hundred steps with each change, not ten thousand. Chunks are short,
-/// as an element costs more to copy than a reference. A tree would need fewer steps from a million on,
-/// and much more code.
+/// The elements lie in chunks, and finding one takes two binary searches. A copy shares all chunks.
+/// A change of a copy moves the elements of one chunk and the references to the other chunks, so
+/// each change of a snapshot of ten thousand documents costs a few hundred steps instead of ten
+/// thousand. Chunks are short because an element costs more to copy than a reference. A tree would
+/// need fewer steps from about a million elements on, but much more code.
 struct SortedList<Element: Sendable>: Sendable {
   /// Negative, zero or positive.
   typealias Order = @Sendable (Element, Element) -> Int

@@ -8,8 +8,9 @@ package struct ViewChanges: Sendable {
   fileprivate(set) var pendingPaths: Set<DocumentPath>
   /// What changed.
   fileprivate(set) var changes = ChangeSet()
-  /// Whether a document left a full limit, so that one that the view does not know may belong to it:
-  /// the query's documents are to be read anew and given to `QueryView.changes` after these changes.
+  /// Whether a document left a full result, so that a document that the view does not know may
+  /// belong to it. The query's documents must be read again and given to `QueryView.changes` after
+  /// these changes.
   package fileprivate(set) var needsRefill = false
 
   /// No changes yet.
@@ -68,7 +69,8 @@ extension QueryView {
     let old = result.documents[path]
     let isMutated =
       document.writes == .pending
-      // An accepted write counts as pending until the server sends it back, when the view saw it pending.
+      // An accepted write counts as pending until the server sends it back, if the view had shown
+      // it as pending.
       || document.writes == .committed && pendingPaths.contains(path)
     guard target.matches(document) else {
       guard let old else { return }

@@ -13,8 +13,9 @@ package enum LimboAction: Sendable, Hashable {
 /// to each of them alone until the server answers: to some at the same time, to the others in the
 /// order in which they came.
 ///
-/// A document leaves when no view has it in limbo any more: it was changed, is missing, or the server
-/// named it; or when the server refuses to tell, and it is forgotten.
+/// A document leaves the queue when no view has it in limbo any more, because it was changed, is
+/// missing, or the server named it. It also leaves when the server refuses the listen; then the
+/// document is forgotten.
 package struct LimboQueue: Sendable {
   /// A document that is listened to.
   private struct Resolution: Sendable {
@@ -27,7 +28,8 @@ package struct LimboQueue: Sendable {
   private let limit: Int
   /// The views, by their targets, that have a document in limbo.
   private var views: [DocumentPath: Set<TargetID>] = [:]
-  /// The waiting documents in order. One that no longer waits, or not with this number, is passed over.
+  /// The waiting documents in order. An entry whose document no longer waits under this number is
+  /// skipped.
   private var queue: [(path: DocumentPath, number: UInt64)] = []
   private var waiting: [DocumentPath: UInt64] = [:]
   private var nextNumber: UInt64 = 0

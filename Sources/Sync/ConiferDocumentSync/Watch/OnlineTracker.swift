@@ -17,7 +17,7 @@ package enum OnlineState: Sendable, Hashable {
 /// two failures in a row, or ten seconds after the first.
 package struct OnlineTracker: Sendable {
   /// How long a stream may take to say something.
-  package static let patience: Milliseconds = 10_000
+  package static let messageTimeout: Milliseconds = 10_000
 
   /// A change of the state, to be told to all views and listeners.
   package struct Change: Sendable, Hashable {
@@ -59,7 +59,7 @@ package struct OnlineTracker: Sendable {
   /// A stream of listens is being opened.
   package mutating func streamStarted(at now: Milliseconds) -> Change? {
     if case .offline(hasFailed: true) = current { return nil }
-    return enter(.unknown(deadline: now + Self.patience))
+    return enter(.unknown(deadline: now + Self.messageTimeout))
   }
 
   /// The stream could not be opened, or broke, and will be opened again.
@@ -74,8 +74,8 @@ package struct OnlineTracker: Sendable {
     return enter(.offline(hasFailed: false), isSurprise: true)
   }
 
-  /// The state is known: online with any message of the server, offline when the app turns the network
-  /// off, unknown when nothing is listened to, or the stream is closed on purpose.
+  /// Sets a known state: online with any message from the server, offline when the app turns the
+  /// network off, unknown when nothing is listened to or the stream was closed on purpose.
   package mutating func set(_ state: OnlineState) -> Change? {
     switch state {
     case .unknown: return enter(.unknown(deadline: nil))

@@ -14,7 +14,8 @@ struct TargetState: Sendable {
 
   /// Tells this state from earlier ones of the target: what was noted under theirs is void.
   let number: Int
-  /// The requests that have no answer, in order: what comes before it was meant for an earlier listen.
+  /// The requests without an answer, in order. Messages before the answers belong to an earlier
+  /// listen.
   private var requests: [Request] = []
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
@@ -44,8 +45,8 @@ struct TargetState: Sendable {
 
   /// The server refused the target, or ended it.
   ///
-  /// - Returns: whether that is of the newest listen. An earlier one needs no answer to its removal any more; one that
-  ///   comes all the same is passed over, as no removal waits for it.
+  /// - Returns: whether the refusal is of the newest listen. After a refusal of an earlier listen,
+  ///   no answer to its removal is expected; one that comes is ignored.
   mutating func refused() -> Bool {
     guard requests.contains(.remove) else { return true }
     answered(.remove)

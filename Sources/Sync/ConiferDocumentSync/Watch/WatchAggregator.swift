@@ -29,17 +29,18 @@ struct WatchAggregator: Sendable {
   private var tokens = TokenEvidence()
   /// Whether the server has told no snapshot since the stream was opened.
   private var isFirst = true
-  /// How often all was asked for anew, as the server's time went back.
-  private var setBacks = 0
-  /// How many snapshots of the past were passed over since.
-  private var passedOver = 0
-  /// How many snapshots in a row were taken in.
-  private var takenIn = 0
-  /// Whether a server that may be a new one told a snapshot that was passed over.
-  private var hasLagged = false
+  /// How often all targets were restarted because the server's time had gone back.
+  private var clockResets = 0
+  /// How many snapshots from far in the past were skipped since then.
+  private var skippedSnapshots = 0
+  /// How many snapshots in a row were accepted.
+  private var acceptedSnapshots = 0
+  /// Whether the next snapshot replaces newer data too, because a server that may be a new one sent
+  /// an older snapshot.
+  private var replacesNewer = false
 
-  /// After so many snapshots in a row, how often the time went back is forgotten.
-  private static let forgives = 64
+  /// The number of accepted snapshots in a row after which earlier clock resets are forgotten.
+  private static let resetsForgottenAfter = 64
 
   init(_ database: DatabaseID) { self.database = database }
 
@@ -71,7 +72,7 @@ struct WatchAggregator: Sendable {
     return isNewest
   }
 
-  /// Whether what is said of a target is meant for the listen that there is now.
+  /// Whether messages about a target belong to the present listen.
   func isActive(_ id: TargetID, _ targets: [TargetID: WatchTarget]) -> Bool {
     targets[id] != nil && states[id]?.isPending != true
   }
@@ -83,28 +84,29 @@ struct WatchAggregator: Sendable {
   mutating func resume(_ id: TargetID) { tokens.resumed(id) }
 
   /// Whether the server, which has told no snapshot, lost its history, or is another one.
-  var isOfNewServer: Bool { isFirst && tokens.isOfNewServer }
+  var indicatesNewServer: Bool { isFirst && tokens.indicatesNewServer }
 
-  /// A snapshot is of the past by far. Each time it takes twice as many to ask for all anew: behind one address there may
-  /// be servers with two times, whose answers alternate.
+  /// Counts a snapshot from far in the past. After each restart it takes twice as many of them to
+  /// restart all targets again, because servers with different times may answer at one address in
+  /// turn.
   ///
   /// - Returns: whether the server's time went back.
-  mutating func isSetBack() -> Bool {
-    takenIn = 0
-    passedOver += 1
-    guard passedOver >= 1 << min(setBacks, 30) else { return false }
-    (setBacks, passedOver) = (setBacks + 1, 0)
+  mutating func countsAsClockReset() -> Bool {
+    acceptedSnapshots = 0
+    skippedSnapshots += 1
+    guard skippedSnapshots >= 1 << min(clockResets, 30) else { return false }
+    (clockResets, skippedSnapshots) = (clockResets + 1, 0)
     return true
   }
 
-  /// A server that began all anew told a snapshot of just before the newest one: a replica that lags, or a server that
-  /// lost its last commits.
-  mutating func lagged() { hasLagged = true }
+  /// A server that restarted all targets sent a snapshot slightly older than the newest one. It is
+  /// a replica that lags, or a server that lost its last commits.
+  mutating func newServerLagged() { replacesNewer = true }
 
-  /// Whether what is told next stands for all that was known, also for what is newer.
-  mutating func takeLag() -> Bool {
-    defer { hasLagged = false }
-    return hasLagged
+  /// Whether the next snapshot replaces all known data, also newer data.
+  mutating func takeReplacesNewer() -> Bool {
+    defer { replacesNewer = false }
+    return replacesNewer
   }
 
   /// Passes something over.
@@ -165,10 +167,10 @@ struct WatchAggregator: Sendable {
     switch event {
     case .noChange: guard isActive(id, targets) else { return }
     case .added:
-      // What nobody asked for must not be kept.
+      // Data of a target that was not asked for must not be kept.
       guard targets[id] != nil || states[id] != nil else { return }
       change(id) { $0.answered(.add) }
-      // What came before belongs to an earlier listen: that it was current, too.
+      // Everything before, being current too, belongs to an earlier listen.
       if states[id]?.isPending == false { begin(id, hasPendingChanges: false) }
     case .removed:
       tokens.removed(id)
@@ -191,7 +193,8 @@ struct WatchAggregator: Sendable {
   private mutating func add(_ document: Document, to receiver: Receiver) {
     guard let source = receiver.source else { return }
     let path = document.path
-    // The store refuses one that is not where the target looks, and with it all that was said.
+    // The store would refuse a document outside of the target's source, and with it the whole
+    // event.
     guard source.contains(path) else { return pass(.misplaced(path, receiver.id)) }
     note(receiver.matched.contains(path) ? .modified : .added, path, document, receiver.id)
   }
@@ -258,8 +261,8 @@ struct WatchAggregator: Sendable {
     at version: Timestamp, _ targets: [TargetID: WatchTarget], _ matched: Matched
   ) -> RemoteEvent {
     isFirst = false
-    takenIn += 1
-    if takenIn == Self.forgives { setBacks = 0 }
+    acceptedSnapshots += 1
+    if acceptedSnapshots == Self.resetsForgottenAfter { clockResets = 0 }
     var event = RemoteEvent(version: version, mismatches: mismatches)
     mismatches = [:]
     for id in Array(states.keys) where isActive(id, targets) {

@@ -21,8 +21,8 @@ package enum WatchAction: Sendable, Hashable {
 
 /// What the server is asked for, and what it says until that is consistent.
 ///
-/// What the client has of each target counts once the store has it (`stored`): a stream that breaks before
-/// begins where the store is.
+/// The client's state of a target counts from when the store has it (`stored`). A stream that
+/// breaks earlier resumes from the stored state.
 package struct WatchMachine: Sendable {
   private enum Stream: Sendable {
     /// Nothing is listened to, or the network is off.
@@ -179,21 +179,22 @@ package struct WatchMachine: Sendable {
     where ids.contains(where: { aggregator.isActive($0, targets) }):
       let ended = ids.filter { aggregator.isActive($0, targets) }
       stream = .open(aggregator, newest: newest)
-      // The server does not know: it is told that they are not listened to.
+      // The server does not know that they are no longer wanted, so they are removed on the stream.
       return ended.flatMap { unlisten($0) } + ended.map { .rejected($0, error) }
     default: break
     }
     aggregator.take([change], targets, matched)
     // A snapshot before the newest one is outdated, unless the server's clock was wrong or this is
     // another server.
-    // A replica that lags, and keeps no history, has all begun anew as well.
-    let isNew = aggregator.isOfNewServer
+    // A replica that lags and keeps no history also restarts all targets.
+    let isNew = aggregator.indicatesNewServer
     let serverTimeWentBack =
       version.map {
-        (isNew && newest.isAhead(of: $0)) || (newest.isFarAhead(of: $0) && aggregator.isSetBack())
+        (isNew && newest.isAhead(of: $0))
+          || (newest.isFarAhead(of: $0) && aggregator.countsAsClockReset())
       } ?? false
     if let version, version < newest {
-      if isNew, !serverTimeWentBack { aggregator.lagged() }
+      if isNew, !serverTimeWentBack { aggregator.newServerLagged() }
       aggregator.pass(
         serverTimeWentBack ? .wentBack(version, newest: newest) : .past(version, newest: newest))
     }
@@ -203,15 +204,15 @@ package struct WatchMachine: Sendable {
       return actions
     }
     var event = aggregator.event(at: version, targets, matched)
-    event.serverTimeWentBack = aggregator.takeLag() || serverTimeWentBack
-    if serverTimeWentBack, !isNew { askAnew(&event, matched) }
+    event.serverTimeWentBack = aggregator.takeReplacesNewer() || serverTimeWentBack
+    if serverTimeWentBack, !isNew { restartTargets(&event, matched) }
     stream = .open(aggregator, newest: version)
     actions += requests(for: event, matched)
     return actions + [.event(event)]
   }
 
-  /// Asks for the targets anew of which the client has wrong documents. An event that cannot be stored leaves the token,
-  /// so that the server finds out once more.
+  /// Restarts the targets of which the client has wrong documents. If the event cannot be stored,
+  /// the resume token stays, so that the server reports the mismatch again.
   private mutating func requests(
     for event: RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>
   ) -> [WatchAction] {
@@ -228,13 +229,15 @@ package struct WatchMachine: Sendable {
   /// The store lost some of what it had: all targets are asked for anew.
   package mutating func lost(matched: (TargetID) -> Set<DocumentPath>) -> [WatchAction] {
     var event = RemoteEvent(version: storedVersion)
-    askAnew(&event, matched)
+    restartTargets(&event, matched)
     return requests(for: event, matched) + [.event(event)]
   }
 
   /// Makes an event ask for all targets from the beginning, because the client's data of them is
   /// wrong. Targets in limbo are always asked for from the beginning.
-  private func askAnew(_ event: inout RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>) {
+  private func restartTargets(
+    _ event: inout RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>
+  ) {
     for target in targets.values where target.purpose != .limboResolution {
       event.targets[target.id] = TargetChange(
         isCurrent: false, removed: matched(target.id).sorted())
@@ -250,7 +253,7 @@ package struct WatchMachine: Sendable {
       targets[id]?.version = .zero
     }
     for (id, change) in event.targets where !change.resumeToken.isEmpty {
-      // The token of a target that is asked for anew belongs to what was wrong.
+      // The resume token of a target that is restarted belongs to the wrong data.
       guard event.mismatches[id] == nil else { continue }
       targets[id]?.resumeToken = change.resumeToken
       targets[id]?.version = event.version

@@ -90,8 +90,8 @@ package struct StreamMachine: Sendable {
     switch error.code {
     // What cannot be read comes again with the next attempt.
     case .resourceExhausted, .dataLoss: backoff.jumpToLongest()
-    // Also of a token that was good for long: nobody but the server may know when it expires, and a second failure in a
-    // row would count as being offline.
+    // The token is replaced even if it was valid for long: only the server knows when it expires,
+    // and a second failure in a row would count as being offline.
     case .unauthenticated: return [.invalidateToken]
     default: break
     }

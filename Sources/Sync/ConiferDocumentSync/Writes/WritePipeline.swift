@@ -12,8 +12,9 @@ package enum WriteAction: Sendable, Hashable {
   case idle
   /// The stream is open: the server is to be greeted, with the token of the last answer.
   case greet(token: [UInt8])
-  /// The token is to be kept for the next greeting, also of a later run, before anything else is done: by it the server
-  /// knows which batches it has made, so that none is made twice.
+  /// The token must be stored for the next greeting, also of a later run, before anything else is
+  /// done. By the token the server knows which batches it has applied, so that none is applied
+  /// twice.
   case keep(token: [UInt8])
   /// A batch is to be sent, with the token of the last answer.
   case send(BatchID, MutationBatch, token: [UInt8])
@@ -224,7 +225,7 @@ package struct WritePipeline: Sendable {
       let first = entries.removeFirst()
       if let error { actions = [.inhibitBackoff, .refused(first.id, error)] }
     case .greeting where error?.code.isPermanent == true:
-      // No batch was sent, so none was refused: the greeting was, with its token.
+      // No batch was sent yet, so what was refused is the greeting, with its token.
       if !token.isEmpty { actions = [.keep(token: [])] }
       token = []
     case .closed, .opening, .greeting, .ready: break

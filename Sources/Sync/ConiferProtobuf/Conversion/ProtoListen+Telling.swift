@@ -29,7 +29,7 @@
         filter.targetID = id
         filter.count = Int32(clamping: count)
         if let names { filter.unchangedNames = ProtoBloomFilter(names) }
-      // What a client's end of a connection tells the client; no server says it.
+      // Only the client side of a connection produces this; no server sends it.
       case .unreadable: break
       }
     }

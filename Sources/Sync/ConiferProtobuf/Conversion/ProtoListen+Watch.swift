@@ -65,7 +65,7 @@
     ) -> WatchChange {
       let (ids, leaving) = (change.targetIds, change.removedTargetIds)
       return readable(change.document.name, ids + leaving) { (_) throws(ProtoError) in
-        // What is in a document that matches no target does not matter.
+        // The content of a document that matches no target does not matter.
         guard !ids.isEmpty else {
           return .left(try DocumentPath(name: change.document.name, in: database), leaving)
         }

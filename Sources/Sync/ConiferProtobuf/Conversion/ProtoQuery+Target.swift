@@ -36,8 +36,9 @@
     /// Numbers of what a query finds; the one at a place is named by its number, such as `a0`. Nil when the query is of
     /// one document.
     ///
-    /// Orders that nobody asked for are left to the server, unless a start or an end has values for them: servers
-    /// have no index for sums of further fields behind them.
+    /// Orders that the app did not ask for are left to the server, unless a start or an end has
+    /// values for them, because servers have no index for aggregates with further fields in the
+    /// order.
     package init?(_ query: DocumentQuery, _ aggregates: [Aggregate]) {
       let target = query.target
       guard var sent = ProtoStructuredQuery(target) else { return nil }

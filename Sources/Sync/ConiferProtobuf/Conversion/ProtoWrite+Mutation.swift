@@ -43,8 +43,8 @@
   extension CommitResult {
     /// What a server made of writes.
     ///
-    /// The writes were made, whatever this client can read of their results: what it cannot read is left out, so that nobody
-    /// sends them again for it.
+    /// The writes were applied even if this client cannot read all of their results. Results that
+    /// it cannot read are left out, so that the writes are not sent again.
     ///
     /// - Throws: when the commit's time makes no sense.
     package init(

@@ -23,7 +23,7 @@ struct AuthMachine: Sendable {
   /// How often tokens were refused in a row.
   private var refusals = 0
   /// The uptime at which the server took the token; nil when it has not, or no longer does.
-  private var takenAt: Milliseconds?
+  private var acceptedAt: Milliseconds?
   /// Why writes wait.
   private var lastProblem: TokenProblem?
 
@@ -37,7 +37,7 @@ struct AuthMachine: Sendable {
   }
 
   /// Whether attempts to connect wait for the longest delay.
-  var isSlowed: Bool { refusals >= 3 }
+  var usesLongestDelay: Bool { refusals >= 3 }
 
   /// Whether the user may have changed, and the provider is being asked.
   var isChanging: Bool { identification == .changing }
@@ -50,7 +50,7 @@ struct AuthMachine: Sendable {
   }
 
   /// The uptime at which the provider is asked again who is signed in.
-  var userRetry: Milliseconds? {
+  var identificationRetry: Milliseconds? {
     guard case .unanswered(_, let retry) = identification, requests.since == nil else { return nil }
     return retry
   }
@@ -60,9 +60,8 @@ struct AuthMachine: Sendable {
 
   // MARK: The provider
 
-  /// Whether the provider is being asked, and its answer will do.
-  ///
-  /// If the server has refused the token since the last request, the answer to that may be that token.
+  /// Whether the provider is being asked and its answer will be used. If the server refused the
+  /// token after the last request began, the provider may answer with that same token.
   var isFetching: Bool { requests.since != nil && !isOutdating }
 
   /// Whether a request that begins now makes the answers to earlier ones out of date.
@@ -108,8 +107,7 @@ struct AuthMachine: Sendable {
   }
 
   /// Computes when the token is to be replaced and when it expires.
-  ///
-  /// An expiry that is over already says nothing: the server's clock decides.
+  /// An expiry in the past is ignored, and the server decides by its own clock.
   mutating func scheduleReplacement(at now: ClockReading, offset: Int64) {
     expiry = nil
     fetchAt = nil
@@ -148,21 +146,21 @@ struct AuthMachine: Sendable {
 
   // MARK: The server
 
-  /// The server took the token. That alone does not end a row of refusals: it may take
-  /// each one only to revoke it.
+  /// The server accepted the token. That alone does not reset the count of refusals, because a
+  /// server may accept each token only to revoke it.
   mutating func tokenAccepted(at now: Milliseconds) {
-    takenAt = now
+    acceptedAt = now
     lastProblem = nil
   }
 
   /// The server answered a request as that of the token's user.
   mutating func requestServed() { refusals = 0 }
 
-  /// The server no longer knows the token, since the connection ended or it was refused:
-  /// that ends a row of refusals if the token was taken for long enough.
+  /// The server no longer knows the token, because the connection ended or the token was refused.
+  /// The count of refusals is reset if the token was accepted for long enough.
   mutating func tokenForgotten(at now: Milliseconds) {
-    if let takenAt, now.subtracting(takenAt) >= limits.stableTime { refusals = 0 }
-    takenAt = nil
+    if let acceptedAt, now.subtracting(acceptedAt) >= limits.stableTime { refusals = 0 }
+    acceptedAt = nil
   }
 
   /// The server did not take the token, or no longer does.

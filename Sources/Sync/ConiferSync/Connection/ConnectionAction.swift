@@ -63,9 +63,9 @@ package enum ConnectionAction: Hashable, Sendable {
   case markSent([OutboundWriteID])
   /// A write was sent; also told of writes that were marked.
   case writeSent(OutboundWriteID)
-  /// The server answered a write: it has ended. Its data is missing when a listen at, above or below its paths was sent
-  /// before the answer came, and the answer cannot wait for that listen's: what the client has of the server's data may
-  /// be older than the write.
+  /// The server answered a write: it has ended. `isDataMissing` says that a listen at, above or
+  /// below its paths was sent before the answer came and is not answered yet, so the client's copy
+  /// of the server's data may be older than the write.
   case writeAnswered(OutboundWriteID, Response, isDataMissing: Bool = false)
   /// A write was sent, and the connection broke or the user changed before its answer.
   case writeOutcomeUnknown(OutboundWriteID)

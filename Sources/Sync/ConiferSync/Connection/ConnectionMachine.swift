@@ -14,8 +14,9 @@ import ConiferWire
 ///   store.
 /// - When an answer is due and nothing comes, the server is asked for a sign of life. Without one the
 ///   connection is given up.
-/// - The answer to a write is handed on when all listens that were sent before it came are answered; earlier at a purge,
-///   a change of user or a break, and marked then where those listens were to bring its data.
+/// - The answer to a write is handed on when all listens that were sent before it came are
+///   answered. At a purge, a change of user or a break it is handed on earlier, and marked if those
+///   listens were to bring its data.
 /// - A write that the server refuses because the token has expired is not refused: it is sent again
 ///   with the next token.
 package struct ConnectionMachine: Sendable {
@@ -214,7 +215,7 @@ package struct ConnectionMachine: Sendable {
     switch message {
     case .hello(let hello): connector.greet(hello, &client)
     case .response, .push, .pong, .error, .unknown:
-      if let complaint = message.complaint { client.log(complaint) }
+      if let logText = message.logText { client.log(logText) }
       whileConnected { session, client in session.receive(message, &client) }
     case .reset(let host): connector.redirect(to: host, &client)
     case .shutdown(let reason):
@@ -275,12 +276,12 @@ package struct ConnectionMachine: Sendable {
 
   // MARK: Time
 
-  /// What is done by itself at an uptime, in the order in which it is looked at.
+  /// The timers, in the order in which they are checked.
   private enum Timer: CaseIterable {
     /// The token provider has taken too long to answer.
     case tokenTimeout
     /// The token provider is asked again who is signed in.
-    case userRetry
+    case identificationRetry
     /// The state of the connector ends.
     case connector
     case session
@@ -291,7 +292,7 @@ package struct ConnectionMachine: Sendable {
   private func time(of timer: Timer) -> Milliseconds? {
     switch timer {
     case .tokenTimeout: client.auth.answerDeadline
-    case .userRetry: client.auth.userRetry
+    case .identificationRetry: client.auth.identificationRetry
     case .connector: connector.deadline(client.limits)
     case .session: connector.session?.nextTick(client)
     case .gets: canRead ? nil : client.gets.deadline(client.limits.getTimeout)
@@ -303,7 +304,7 @@ package struct ConnectionMachine: Sendable {
     case .tokenTimeout:
       connector.tokenFailed("It did not answer in time.", isTimeout: true, &client)
       readAgain()
-    case .userRetry: client.fetchToken(isConnected: isConnected)
+    case .identificationRetry: client.fetchToken(isConnected: isConnected)
     case .connector: connector.timedOut(&client)
     case .session: whileConnected { session, client in session.tick(&client) }
     case .gets: break
@@ -343,8 +344,8 @@ package struct ConnectionMachine: Sendable {
 }
 
 extension ServerMessage {
-  /// What of a message is for a log alone.
-  fileprivate var complaint: String? {
+  /// The text of a message that is only to be logged; nil for other messages.
+  fileprivate var logText: String? {
     switch self {
     case .error(let text): "The server reports an error: \(text)"
     case .unknown(let words): "The server sends what this version does not know: \(words)"

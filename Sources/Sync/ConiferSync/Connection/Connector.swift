@@ -54,7 +54,7 @@ struct Connector: Sendable {
 
   /// A reason not to connect ended; without any left the next attempt begins at once.
   mutating func reasonEnded(_ reason: CloseReason, _ client: inout ClientState) {
-    // Also without a connection what the app writes belongs to a user.
+    // Even without a connection, the app's writes must belong to a user.
     if reason == .starting, client.auth.identification.isAsked {
       client.fetchToken(isConnected: false)
     }
@@ -80,7 +80,7 @@ struct Connector: Sendable {
 
   /// Begins a waiting attempt at once, unless it waits because tokens were refused.
   mutating func connectSooner(_ client: inout ClientState) {
-    guard case .waiting = state, !client.auth.isSlowed else { return }
+    guard case .waiting = state, !client.auth.usesLongestDelay else { return }
     client.backoff.reset()
     connectLater(&client)
   }
@@ -88,7 +88,7 @@ struct Connector: Sendable {
   /// Connects after the delay that is due, which may be none.
   private mutating func connectLater(_ client: inout ClientState) {
     var delay = client.backoff.next()
-    if client.auth.isSlowed { delay = max(delay, client.limits.delays.longest) }
+    if client.auth.usesLongestDelay { delay = max(delay, client.limits.delays.longest) }
     if delay > 0 {
       state = .waiting(until: client.now.uptime.adding(delay))
     } else {
@@ -113,8 +113,8 @@ struct Connector: Sendable {
   mutating func signedIn(_ client: inout ClientState) {
     switch state {
     case .closed, .connecting, .connected: break
-    // What kept the client away may have been the user; the distance after refusals stays.
-    case .waiting: if !client.auth.isSlowed { connect(&client) }
+    // The user may have been the cause of earlier refusals; the delay after them stays.
+    case .waiting: if !client.auth.usesLongestDelay { connect(&client) }
     case .fetchingToken: connect(&client)
     }
   }
@@ -127,7 +127,8 @@ struct Connector: Sendable {
     switch state {
     case .fetchingToken:
       isBlocking = !client.auth.canUseLast(at: client.now, offset: client.offset)
-    // It was asked without a connection, since the first writes wait to know their user.
+    // The provider was asked without a connection, because the first writes wait to know their
+    // user.
     case .closed: isBlocking = isTimeout && client.auth.token == nil
     case .waiting, .connecting, .connected: break
     }
@@ -155,7 +156,7 @@ struct Connector: Sendable {
   /// The server sends the client to another host.
   mutating func redirect(to host: String, _ client: inout ClientState) {
     endConnection(&client)
-    // Servers may send the client to one another for ever.
+    // Servers may redirect the client to one another for ever.
     if !route.wasRedirected { client.backoff.reset() }
     route.redirected(to: host)
     connectLater(&client)
@@ -205,7 +206,7 @@ struct Connector: Sendable {
       if !isClosed { client.actions.append(.disconnect(session.number)) }
       if client.now.uptime.subtracting(session.opened) >= client.limits.stableTime {
         client.backoff.reset()
-        route.stood()
+        route.becameStable()
       }
       session.end(&client)
     }

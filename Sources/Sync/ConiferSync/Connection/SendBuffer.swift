@@ -9,19 +9,19 @@ struct SendBuffer: Sendable {
     /// There may be more.
     case unknown
     /// A page was asked for.
-    case asked(Question)
+    case asked(PageRequest)
     /// The store gave nothing though there may be more: the next write or connection asks again.
     case unreadable
     /// There is nothing.
     case empty
   }
 
-  /// A page that was asked for, and what happened since, which it may not show.
-  private struct Question: Sendable {
+  /// A request for a page, and the events since then that the page may not show.
+  private struct PageRequest: Sendable {
     /// Whether a write was queued.
     var missedWrite = false
     /// Rejected writes that are to be tried again.
-    var renewed: [OutboundWrite] = []
+    var requeued: [OutboundWrite] = []
   }
 
   /// Whether the store can record that writes are sent.
@@ -32,7 +32,8 @@ struct SendBuffer: Sendable {
   }
 
   private var buffer = FIFO<OutboundWrite>()
-  /// The highest number that was read since the beginning, or came in behind all that was read.
+  /// The highest number that was read since the last restart, or that was added after all that was
+  /// read.
   private var cursor: UInt64 = 0
   private var rest = Rest.unknown
   private var marking = Marking.possible
@@ -67,7 +68,7 @@ struct SendBuffer: Sendable {
   /// Begins to ask for a page where there is room for one.
   mutating func ask(limit: Int) -> (after: WriteID?, count: Int)? {
     guard case .unknown = rest, buffer.count * 2 <= limit else { return nil }
-    rest = .asked(Question())
+    rest = .asked(PageRequest())
     return (cursor == 0 ? nil : WriteID(rawValue: cursor), limit - buffer.count)
   }
 
@@ -80,17 +81,17 @@ struct SendBuffer: Sendable {
   mutating func add(_ page: [OutboundWrite], isLast: Bool, isUnderWay: (OutboundWriteID) -> Bool) {
     guard case .asked(let question) = rest else { return }
     let start = cursor
-    let renewed = Set(question.renewed.map(\.id))
+    let requeued = Set(question.requeued.map(\.id))
     for write in page where write.id.number.rawValue > cursor {
       cursor = write.id.number.rawValue
-      if !renewed.contains(write.id), !isUnderWay(write.id) { append(write) }
+      if !requeued.contains(write.id), !isUnderWay(write.id) { append(write) }
     }
     if question.missedWrite || (!isLast && cursor > start) {
       rest = .unknown
     } else {
       rest = isLast ? .empty : .unreadable
     }
-    for write in question.renewed where write.id.number.rawValue <= cursor { insert(write) }
+    for write in question.requeued where write.id.number.rawValue <= cursor { insert(write) }
   }
 
   /// Takes in a new or renewed write where there is room, or leaves it to the store.
@@ -104,7 +105,7 @@ struct SendBuffer: Sendable {
     case .asked(var question):
       if !isRead {
         question.missedWrite = true
-        if !isNew { question.renewed.append(write) }
+        if !isNew { question.requeued.append(write) }
       }
       rest = .asked(question)
     case .empty where isRead: break
@@ -128,7 +129,7 @@ struct SendBuffer: Sendable {
   mutating func withdraw(_ id: OutboundWriteID) {
     buffer.removeAll { $0.id == id }
     if case .asked(var question) = rest {
-      question.renewed.removeAll { $0.id == id }
+      question.requeued.removeAll { $0.id == id }
       rest = .asked(question)
     }
   }

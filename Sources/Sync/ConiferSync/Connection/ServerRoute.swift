@@ -39,5 +39,5 @@ struct ServerRoute: Sendable {
   mutating func failed() { host = nil }
 
   /// A connection has stood for long.
-  mutating func stood() { wasRedirected = false }
+  mutating func becameStable() { wasRedirected = false }
 }

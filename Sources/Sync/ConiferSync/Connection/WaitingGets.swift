@@ -24,18 +24,18 @@ struct WaitingGets: Sendable {
   mutating func block(at now: Milliseconds) { blockedSince = now }
 
   /// When the oldest read gives up, if nothing can be read.
-  func deadline(_ patience: Milliseconds) -> Milliseconds? {
-    gets.first.map { giveUpTime($0, patience) }
+  func deadline(_ timeout: Milliseconds) -> Milliseconds? {
+    gets.first.map { giveUpTime($0, timeout) }
   }
 
-  private func giveUpTime(_ get: WaitingGet, _ patience: Milliseconds) -> Milliseconds {
-    max(get.issued, blockedSince).adding(patience)
+  private func giveUpTime(_ get: WaitingGet, _ timeout: Milliseconds) -> Milliseconds {
+    max(get.issued, blockedSince).adding(timeout)
   }
 
   /// Takes out the reads that have waited longer than `patience`.
-  mutating func removeExpired(at now: Milliseconds, _ patience: Milliseconds) -> [OperationID] {
+  mutating func removeExpired(at now: Milliseconds, _ timeout: Milliseconds) -> [OperationID] {
     guard !gets.isEmpty else { return [] }
-    let expired = gets.all.filter { giveUpTime($0, patience) <= now }.map(\.id)
+    let expired = gets.all.filter { giveUpTime($0, timeout) <= now }.map(\.id)
     if !expired.isEmpty {
       let ids = Set(expired)
       gets.removeAll { ids.contains($0.id) }

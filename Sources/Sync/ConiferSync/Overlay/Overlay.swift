@@ -3,7 +3,7 @@ import ConiferTree
 /// The pending writes, found by path.
 ///
 /// The newest write at or above a path decides what is there, with newer ones below laid over it.
-/// Nothing is composed in advance: adding or removing a write costs the length of its paths.
+/// No combined data is kept, so adding or removing a write costs only the length of its paths.
 final class Overlay {
   /// A pending write.
   struct Write {

@@ -33,7 +33,7 @@ struct LiveTransactions: Sendable {
   mutating func remove(_ id: TransactionID) -> Transaction? {
     guard let transaction = byID[id] else { return nil }
     let root = tree.root(of: transaction.path)
-    // So that its family no longer counts it among those that are ready.
+    // The phase is changed first, so that its family no longer counts it as ready.
     set(.waiting, id)
     byID[id] = nil
     if let position = transaction.writePosition { unsent[position] = nil }
@@ -120,8 +120,8 @@ struct LiveTransactions: Sendable {
   /// The writes over which a function runs: those of earlier transactions and those that are sent, but
   /// not those of transactions that run later.
   mutating func findVisibleWrites(for transaction: Transaction) -> OverlayFilter {
-    // Newer writes than one on top are of later transactions: a set would have ended this one. They
-    // need not be visited.
+    // Newer writes than the top one belong to later transactions and need not be visited: a set
+    // would have ended this transaction.
     let end = findTopWrite(of: transaction)
     let (unsent, order) = (unsent, transaction.order)
     return OverlayFilter(includesHidden: true, end: end) {

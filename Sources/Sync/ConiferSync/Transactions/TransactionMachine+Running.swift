@@ -45,7 +45,8 @@ extension TransactionMachine {
     guard let transaction = live[id], case .running(let seen) = transaction.phase else {
       return
     }
-    // It must see what changed meanwhile, and what an earlier transaction will write again.
+    // The function must see what changed meanwhile, and the results of earlier transactions that
+    // run again.
     guard findEarlierRuns(transaction).isEmpty,
       readView(transaction.path, live.findVisibleWrites(for: transaction)) == seen
     else {
@@ -109,7 +110,7 @@ extension TransactionMachine {
 
   /// Ends all transactions that were sent too often.
   private mutating func failExhausted() {
-    // Ending one may let others run again that were sent too often as well.
+    // Ending one transaction may let others run that were sent too often as well.
     while !exhausted.isEmpty {
       let ids = exhausted.filter { live[$0]?.isWaiting == true }
       exhausted = []

@@ -118,7 +118,7 @@ extension TransactionMachine {
     puts = [:]
     for transaction in live.byID.values.sorted(by: { $0.order < $1.order }) {
       var ending = status
-      // Nobody can tell any more whether the server took it under the old user.
+      // It is unknown whether the server applied it for the old user.
       if case .sent = transaction.phase, status == .identityChanged { ending = .disconnect }
       fail(transaction.id, .local(ending))
     }

@@ -152,7 +152,8 @@ extension SyncTree {
       }
       return result
     }
-    // Late data of a filtered listen adds nothing where the listen of a view at the path or above has brought all.
+    // Late data of a filtered listen is ignored where a listen for all data at the path or above is
+    // complete.
     guard let view = views.view(tagged: tag),
       !views.contains(
         covering: view.target.path, where: { $0.loadsAllData && $0.server.isConfirmed })
@@ -224,8 +225,8 @@ extension SyncTree {
   ///
   /// - Parameters:
   ///   - position: its position among all.
-  ///   - isDataMissing: whether it did not, as the answer could not wait for it: then the write is taken for the server's
-  ///     data, until the listens are answered.
+  /// - isDataMissing: whether the server's data for it has not come yet. The write then counts as
+  ///   the server's data until the listens are answered.
   package func acknowledge(_ position: LanePosition, isDataMissing: Bool = false) -> SyncResult {
     var result = SyncResult()
     guard let write = overlay.remove(position), write.isVisible else { return result }

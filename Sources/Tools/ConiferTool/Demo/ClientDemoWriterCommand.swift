@@ -11,8 +11,8 @@
       commandName: "demo-client", abstract: "The process that the client demo kills.",
       shouldDisplay: false)
 
-    /// An end all the same, should nobody kill it.
-    private static let most = 1_000_000
+    /// The number of writes after which the process ends if nobody kills it.
+    private static let maxWrites = 1_000_000
 
     @Option var store: String
     @Option var server: String
@@ -28,7 +28,7 @@
       for try await connected in database.reference(withPath: ".info/connected").snapshots {
         if connected.value as? Bool == false { break }
       }
-      for number in 1...Self.most {
+      for number in 1...Self.maxWrites {
         let receipt = root.enqueue(
           .update([
             "writes/\(number)": "made offline", "count": ServerValue.increment(1),

@@ -29,7 +29,7 @@
       let prompts = await UnixSignalsSequence(trapping: .sigusr1)
       let listener = try await ServerBootstrap(group: group)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
-        // Nothing is read before there is somewhere to pass it on to.
+        // Reading begins only when there is a connection to pass the bytes on to.
         .childChannelOption(.autoRead, value: false)
         .childChannelInitializer { client in
           ClientBootstrap(group: client.eventLoop)

@@ -14,15 +14,15 @@ struct DemoWriterCommand: ToolCommand {
   /// Where the commits go.
   static let place = Path([Key("live")])
   static let identity = "demo"
-  /// An end all the same, should nobody kill it.
-  private static let most = 1_000_000
+  /// The number of writes after which the process ends if nobody kills it.
+  private static let maxWrites = 1_000_000
 
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
     try await store.editing(console) { opened in
       let lane = Lane(tree: opened.tree, identity: Self.identity)
-      for number in 1...Self.most {
+      for number in 1...Self.maxWrites {
         let path = Self.place.appending(Key(number))
         let node = Self.node(number)
         let receipt = try await opened.commit(

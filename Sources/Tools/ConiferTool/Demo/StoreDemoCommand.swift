@@ -34,7 +34,8 @@ struct StoreDemoCommand: ToolCommand {
   }
 
   func run(_ console: Console) async throws {
-    // Not CONIFER_STORE: the demo evicts, and must not do so in a store of somebody's own by chance.
+    // The environment variable CONIFER_STORE is ignored, because the demo evicts data and must not
+    // do so in somebody's own store.
     let url = try store ?? DemoFiles.temporaryStore()
     var options = StoreOptions()
     options.store = url

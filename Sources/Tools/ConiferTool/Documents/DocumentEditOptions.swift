@@ -19,7 +19,7 @@ struct DocumentEditOptions: ParsableArguments {
     _ path: DocumentPath, _ words: String, making: Bool, _ console: Console,
     _ mutation: (DatabaseID) throws -> Mutation
   ) async throws {
-    // What is refused makes no store.
+    // The write is checked first, so that a refused one creates no store.
     let mutation = try mutation(try documents.databaseID())
     func write(_ opened: DocumentStore) async throws {
       if edit.enqueue {

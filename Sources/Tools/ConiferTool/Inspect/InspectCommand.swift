@@ -30,14 +30,14 @@
       let address = try StoreAddress(
         store.url(console), keyFile: KeyFile.path(store.keyFile, console), console)
       try address.mustBePresent()
-      // As an authority it drops nothing that looking meets damaged.
+      // The store is opened as an authority, so that reading damaged data drops nothing.
       try await StoreOptions.opened(address.configuration(role: .authority)) { backend in
         try await serve(StoreInspection(backend, title: address.text), console)
       }
     }
 
     private func serve(_ page: StoreInspection, _ console: Console) async throws {
-      // The sockets want a server; this one knows no token, and lets nobody read or write.
+      // The HTTP server needs a database server. This one accepts no token and allows no access.
       let nobody = Server(
         ServerConfiguration(
           authenticator: TokenTable(),

@@ -27,7 +27,7 @@ struct Migration {
         "A store cannot be migrated into its own directory, nor into one around or within it: name "
           + "another one.")
     }
-    // A source that is refused leaves nothing behind.
+    // A source that is refused creates nothing at the target.
     if try MigrationMarker.read(target.directory)?.digest == nil { try checkSound() }
     try Platform.makeDirectories(target.directory)
     var marker = try await claim()
@@ -101,7 +101,7 @@ struct Migration {
       return marker
     }
     if try target.isPresent() {
-      // One that was killed before it wrote its marker has marked it already.
+      // A run that was killed before it wrote its marker had marked the store already.
       let isOurs = try UnfinishedStore.lines(target.directory)?.first == mark
       let trees = try await StoreOptions.opened(
         try target.configuration(), isMaking: isOurs
@@ -166,7 +166,7 @@ struct Migration {
                 + "report this.")
           }
           isSecond = true
-          marker.place = CopyPlace()
+          marker.place = CopyPosition()
           try marker.write(self.target.directory)
           for info in try target.inspect({ try $0.trees() }) {
             try await target.commit([.wipe(info.id)])

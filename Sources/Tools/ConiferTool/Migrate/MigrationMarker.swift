@@ -11,7 +11,7 @@ struct MigrationMarker {
 
   /// The absolute directory of the source.
   let source: String
-  var place = CopyPlace()
+  var place = CopyPosition()
   /// The source's digest when the target had the same.
   var digest: String?
 
@@ -32,8 +32,8 @@ struct MigrationMarker {
     }
     var marker = MigrationMarker(source: source)
     marker.digest = node.member("digest").text
-    marker.place = CopyPlace(
-      phase: node.member("phase").text.flatMap(CopyPlace.Phase.init) ?? .queues,
+    marker.place = CopyPosition(
+      phase: node.member("phase").text.flatMap(CopyPosition.Phase.init) ?? .queues,
       tree: node.member("tree").text)
     let keys = node.member("path").children.compactMap { $0.node.text.map { Key($0) } }
     if !keys.isEmpty { marker.place.path = Path(keys) }

@@ -128,7 +128,8 @@
             : "conifer: whoever has a token may read and write all documents: only the tree has rules."
         )
       }
-      // Where it listens everywhere, browsers of this machine reach it by the name of the loopback.
+      // When the server listens on all addresses, browsers on this machine reach it under the name
+      // of the loopback.
       let isEverywhere = host == "0.0.0.0" || host == "::"
       let name = isEverywhere ? "localhost" : host.contains(":") ? "[\(host)]" : host
       let grpc: (service: any Service, port: Int)?
@@ -146,7 +147,7 @@
       let group = ServiceGroup(
         services: services, gracefulShutdownSignals: [.sigint, .sigterm], logger: logger)
       try await group.run()
-      for name in http.servedNamespaces { await server.settle(name) }
+      for name in http.servedNamespaces { await server.waitUntilIdle(name) }
       try await documents.close()
     }
 

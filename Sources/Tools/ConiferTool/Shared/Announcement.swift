@@ -1,8 +1,9 @@
 #if Network
   import ServiceLifecycle
 
-  /// Says where a server is, from among the services of its group: the group traps signals before it starts
-  /// them, so that whoever read the line can end the server in good order.
+  /// Prints where a server listens. It runs as a service of the server's group, because the group
+  /// handles signals before it starts its services, so whoever has read the line can end the server
+  /// properly.
   struct Announcement: Service {
     let line: String
     let console: Console

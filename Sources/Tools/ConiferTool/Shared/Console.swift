@@ -10,7 +10,7 @@ struct Console: Sendable {
   var redraw: (@Sendable (String) -> Void)?
   /// The value of an environment variable.
   var environment: @Sendable (String) -> String?
-  private let told = Told()
+  private let shownLines = ShownLines()
 
   /// The process's own.
   static var standard: Console {
@@ -33,7 +33,7 @@ struct Console: Sendable {
 
   /// Takes a line for the user, unless this run of the tool has said it before.
   func noteOnce(_ line: String) {
-    if told.lines.withLock({ $0.insert(line).inserted }) { note(line) }
+    if shownLines.lines.withLock({ $0.insert(line).inserted }) { note(line) }
   }
 
   /// The same without lines for the user.
@@ -48,6 +48,6 @@ struct Console: Sendable {
 }
 
 /// The output of a run of the tool.
-private final class Told: Sendable {
+private final class ShownLines: Sendable {
   let lines = Mutex<Set<String>>([])
 }

@@ -23,7 +23,8 @@ enum Platform {
     #endif
   }
 
-  /// Lets the process have as many files open as it may ask for: every connection of a server is one.
+  /// Raises the limit of open files to the most that the process may have: each connection of a
+  /// server is an open file.
   static func raiseOpenFileLimit() {
     #if canImport(Glibc)
       let kind = __rlimit_resource_t(RLIMIT_NOFILE.rawValue)

@@ -168,14 +168,14 @@ extension StoreOptions {
   /// - Throws: `foreign` when there is one of another backend in its place.
   static func isPresent(_ configuration: StorageConfiguration) throws -> Bool {
     guard let location = configuration.location else { return true }
-    func stands(_ kind: StorageKind) -> Bool {
+    func isThere(_ kind: StorageKind) -> Bool {
       !kind.files.allSatisfy { Platform.isMissing("\(location)/\($0)") }
     }
     let kinds = registry.kinds
-    guard let own = kinds.first(where: { $0.name == configuration.name }), !stands(own) else {
+    guard let own = kinds.first(where: { $0.name == configuration.name }), !isThere(own) else {
       return true
     }
-    if let other = kinds.first(where: { $0.name != own.name && stands($0) }) {
+    if let other = kinds.first(where: { $0.name != own.name && isThere($0) }) {
       throw Failure(
         "foreign", .foreign,
         "\(location) holds a store of \(other.name), not of \(own.name): write "

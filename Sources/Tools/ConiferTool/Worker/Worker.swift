@@ -40,7 +40,7 @@ struct Worker {
 
   /// Does a command's work and prints how it ended.
   static func answer(_ console: Console, _ body: () async throws -> Report) async throws {
-    // The parent may be killed: then the store must not stay open.
+    // If the parent is killed, this process must end too, so that the store does not stay open.
     let asker = Platform.parent
     Task.detached {
       while Platform.parent == asker { try? await Task.sleep(for: .milliseconds(50)) }

@@ -91,7 +91,7 @@ struct KillVerdict {
     var states: [WriteReceipt.ID: WriteState] = [:]
     for user in ["ann", "bob"] {
       client.become(user)
-      await client.engine.settle()
+      await client.engine.waitUntilIdle()
       for write in try await client.engine.pendingWrites(
         after: nil, limit: .max, rejectedOnly: false)
       {
@@ -150,9 +150,9 @@ struct KillVerdict {
   /// Delivers all that there is.
   private func drain(_ clients: [ProgramClient]) async throws {
     for _ in 0..<20_000 {
-      for client in clients { await client.engine.settle() }
-      await server.settle()
-      for client in clients { await client.engine.settle() }
+      for client in clients { await client.engine.waitUntilIdle() }
+      await server.waitUntilIdle()
+      for client in clients { await client.engine.waitUntilIdle() }
       if !pump.step() { return }
     }
     Issue.record("\(place): the clients do not come to rest")

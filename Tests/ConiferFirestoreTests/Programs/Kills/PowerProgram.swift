@@ -35,9 +35,9 @@ struct PowerProgram {
       "a", store.configuration(at: disk + "/a"), way, PumpClock(pump), .power, seed: seed)
     func deliver(_ count: Int) async {
       for place in 0...count {
-        await client.engine.settle()
-        await server.settle()
-        await client.engine.settle()
+        await client.engine.waitUntilIdle()
+        await server.waitUntilIdle()
+        await client.engine.waitUntilIdle()
         if place < count, !pump.step() { break }
       }
     }

@@ -60,8 +60,8 @@ final class ScenarioClient {
   // MARK: Time
 
   /// Lets the engine and the server do what is under way, one thing after the other.
-  func settle() async {
-    repeat { if !isShutdown { await engine.settle() } } while server.deliver()
+  func waitUntilIdle() async {
+    repeat { if !isShutdown { await engine.waitUntilIdle() } } while server.deliver()
   }
 
   /// What the engine is about; nil once it was shut down.
@@ -96,11 +96,11 @@ final class ScenarioClient {
     case .say(let messages):
       for message in messages {
         try server.say(message)
-        await settle()
+        await waitUntilIdle()
       }
     case .closeWatch(let error, let reopens):
       server.breakWatch(error)
-      await settle()
+      await waitUntilIdle()
       if reopens { await engine.skipBackoff() }
     case .acknowledge(let time):
       try answer(keepsInQueue: false)
@@ -108,7 +108,7 @@ final class ScenarioClient {
     case .refuse(let error, let keepsInQueue):
       try answer(keepsInQueue: keepsInQueue)
       try server.refuse(error)
-      await settle()
+      await waitUntilIdle()
       await engine.skipBackoff()
     case .restart: await restart()
     case .shutdown:
@@ -126,7 +126,7 @@ final class ScenarioClient {
     case .runTimer(let timer): await run(timer)
     default: try call(action)
     }
-    await settle()
+    await waitUntilIdle()
   }
 
   /// What is asked for and waits for nothing.
@@ -168,7 +168,7 @@ final class ScenarioClient {
   ) async throws {
     let id = listeners.add(query)
     engine.listen(id, query, options) { [log] in log.told(query, $0) }
-    await settle()
+    await waitUntilIdle()
     // A listener of the cache has no target.
     guard options.source == .default else { return }
     let given = await engine.target(of: id) ?? 0
@@ -199,7 +199,7 @@ final class ScenarioClient {
     case .watchBackoff, .writeBackoff: await engine.skipBackoff()
     case .all:
       await engine.skipBackoff()
-      await settle()
+      await waitUntilIdle()
       clock.advance(to: clock.now + StreamMachine.idleTime)
     case .storageRetry:
       // The cases let the timer run out also when nothing is to be done again.

@@ -14,7 +14,7 @@ struct BundleContent: ~Copyable {
   private var reader: BundleReader
   private let database: DatabaseID
   private let latest: ConiferDocument.Timestamp
-  /// Where the elements behind the first one begin.
+  /// Where the elements after the first one begin.
   private let start: Int
   /// The metadata of the document that follows.
   private var next: BundleElement.DocumentMetadata?
@@ -22,8 +22,8 @@ struct BundleContent: ~Copyable {
 
   /// Begins to read a bundle.
   ///
-  /// - Parameter latest: the latest time that the bundle may be of: what the server says would not replace documents of
-  ///   a later time.
+  /// - Parameter latest: the latest time that the bundle may have. Documents with a later time
+  ///   would not be replaced by what the server says.
   /// - Throws: `invalidArgument` when the bytes begin as no bundle does.
   init(
     of bytes: [UInt8], in database: DatabaseID, before latest: ConiferDocument.Timestamp

@@ -5,7 +5,7 @@ import ConiferWire
 
 /// The loading of one bundle, part by part, each in a step of its own.
 final class BundleLoad {
-  typealias Told = @Sendable (Result<BundleProgress, FirestoreError>) -> Void
+  typealias Completion = @Sendable (Result<BundleProgress, FirestoreError>) -> Void
 
   /// What is done next.
   enum Phase {
@@ -20,18 +20,18 @@ final class BundleLoad {
   var phase = Phase.begun
   /// The tracked query that holds the documents, once these are being stored.
   var bundleTarget: QueryID?
-  private let told: Told
+  private let completion: Completion
 
-  init(_ content: consuming BundleContent, _ told: @escaping Told) {
+  init(_ content: consuming BundleContent, _ completion: @escaping Completion) {
     self.content = content
-    self.told = told
+    self.completion = completion
   }
 
   /// The bytes of the bundle's id.
   var key: [UInt8] { Array(content.metadata.id.utf8) }
 
   func tell(_ result: Result<BundleProgress, FirestoreError>, _ outbox: Outbox) {
-    outbox.addCall { [told] in told(result) }
+    outbox.addCall { [completion] in completion(result) }
   }
 
   /// The target under which the documents are held: no server is asked for it.

@@ -14,7 +14,7 @@ final class Bundles {
   /// The loads of each bundle: the first is under way, and the others wait for it. Ids are compared by their bytes.
   private var loads: [[UInt8]: [BundleLoad]] = [:]
 
-  typealias Told = BundleLoad.Told
+  typealias Completion = BundleLoad.Completion
 
   /// The most documents that one step reads or stores: writes and listeners do not wait for all of a bundle.
   private static let slice = 100
@@ -32,16 +32,16 @@ final class Bundles {
   // MARK: Loading
 
   /// Takes in a bundle, and tells how far that has come.
-  func load(_ bytes: [UInt8], _ told: @escaping Told) {
+  func load(_ bytes: [UInt8], _ completion: @escaping Completion) {
     do throws(FirestoreError) {
       try checkOpen()
       let load = try reading { () throws(StatusError) in
-        BundleLoad(try BundleContent(of: bytes, in: store.database, before: latestTime), told)
+        BundleLoad(try BundleContent(of: bytes, in: store.database, before: latestTime), completion)
       }
       loads[load.key, default: []].append(load)
-      if loads[load.key]?.count == 1 { goOn(load) }
+      if loads[load.key]?.count == 1 { continueLoading(load) }
     } catch {
-      outbox.addCall { told(.failure(error)) }
+      outbox.addCall { completion(.failure(error)) }
     }
   }
 
@@ -50,7 +50,7 @@ final class Bundles {
   }
 
   /// Does the next part of a load, and posts a step for the one after it.
-  private func goOn(_ load: BundleLoad) {
+  private func continueLoading(_ load: BundleLoad) {
     do throws(FirestoreError) {
       try checkOpen()
       let isDone =
@@ -59,17 +59,17 @@ final class Bundles {
         case .reading: try read(load)
         case .storing(let rest): try put(rest, of: load)
         }
-      if isDone { end(load) } else { later(load.key) }
+      if isDone { end(load) } else { scheduleNextPart(load.key) }
     } catch {
       load.tell(.failure(error), outbox)
       end(load)
     }
   }
 
-  private func later(_ key: [UInt8]) {
+  private func scheduleNextPart(_ key: [UInt8]) {
     post(
       .run(.none) { loop in
-        if let load = loop.bundles.loads[key]?.first { loop.bundles.goOn(load) }
+        if let load = loop.bundles.loads[key]?.first { loop.bundles.continueLoading(load) }
       })
   }
 
@@ -78,7 +78,7 @@ final class Bundles {
     if let bundleTarget = load.bundleTarget { _ = store.setActive(false, bundleTarget) }
     let rest = loads[load.key]?.dropFirst() ?? []
     loads[load.key] = rest.isEmpty ? nil : Array(rest)
-    if !rest.isEmpty { later(load.key) }
+    if !rest.isEmpty { scheduleNextPart(load.key) }
   }
 
   private func reading<R>(_ body: () throws(StatusError) -> R) throws(FirestoreError) -> R {
@@ -91,21 +91,21 @@ final class Bundles {
     }
   }
 
-  /// The time a day after now, by the device's clock or by the newest time of the server, whichever is later. A clock
-  /// that was never set does not count.
+  /// A day after the device's clock or after the newest time of the server, whichever is later. A
+  /// clock that was never set is ignored.
   private var latestTime: ConiferDocument.Timestamp {
     let known = max(listening.setup.clock.wallTime / 1000, listening.events.newest.seconds)
     let now = known < Self.firstTime ? Self.lastTime : known
     return (try? ConiferDocument.Timestamp(seconds: now + 86_400)) ?? listening.events.newest
   }
 
-  /// The years 2020 and 2100: a clock before the former was never set, as in a device that lost all power, and no
-  /// bundle is of a time after the latter.
+  /// The years 2020 and 2100. A clock before 2020 was never set, as in a device that lost all
+  /// power; no bundle has a time after 2100.
   private static let (firstTime, lastTime): (Int64, Int64) = (1_577_836_800, 4_102_444_800)
 
   // MARK: Parts
 
-  // Each tells whether the load is over.
+  // Each part returns whether the load is complete.
 
   private func begin(_ load: BundleLoad) throws(FirestoreError) -> Bool {
     let metadata = load.content.metadata
@@ -126,7 +126,8 @@ final class Bundles {
     return stored.map { SnapshotVersion.time($0) >= metadata.createTime } ?? false
   }
 
-  /// Reads the next documents, and stores all once they are read: a bundle that makes no sense changes nothing.
+  /// Reads the next documents, and stores them all once all are read, so that an invalid bundle
+  /// changes nothing.
   private func read(_ load: BundleLoad) throws(FirestoreError) -> Bool {
     for _ in 0..<Self.slice {
       let progress = try reading { () throws(StatusError) in try load.content.readNext() }
@@ -137,7 +138,7 @@ final class Bundles {
         load.phase = .storing(paths[...])
         return try put(paths[...], of: load)
       }
-      // The last one is told when all is stored.
+      // The last progress is reported when everything is stored.
       if progress.documents < load.content.metadata.documents {
         load.tell(.success(progress), outbox)
       }
@@ -145,7 +146,8 @@ final class Bundles {
     return false
   }
 
-  /// Tracks the query that holds the documents of a bundle: it is in use, so that nothing is evicted between two parts.
+  /// Tracks the query that holds the documents of a bundle. The query is active, so nothing of it
+  /// is evicted between two parts.
   private func track(_ load: BundleLoad) throws(StoreError) -> QueryID {
     let target = load.target(in: store.database)
     let id = try listening.targets.save(TrackedQuery(store.sharedLane, target))

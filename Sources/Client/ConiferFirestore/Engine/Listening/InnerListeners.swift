@@ -3,28 +3,28 @@ import ConiferDocumentSync
 /// The engine's own listeners: gets, until their first event, and kept queries. They are called at once, on the
 /// engine's thread.
 final class InnerListeners {
-  typealias Told = (Result<ListenEvent, FirestoreError>) -> Void
+  typealias Handler = (Result<ListenEvent, FirestoreError>) -> Void
 
-  private var listeners: [ListenerID: Told] = [:]
-  /// Those that have heard what they waited for.
+  private var listeners: [ListenerID: Handler] = [:]
+  /// The listeners that have had the event they waited for.
   private var done: [ListenerID] = []
-  /// The app's numbers are lower.
+  /// Numbers of the app's listeners are lower.
   private var last: ListenerID = 1 << 63
 
   /// Adds a listener; gives its number.
-  func add(_ told: @escaping Told) -> ListenerID {
+  func add(_ handler: @escaping Handler) -> ListenerID {
     last += 1
-    listeners[last] = told
+    listeners[last] = handler
     return last
   }
 
   /// Adds one that waits for its first event alone.
-  func addOnce(_ told: @escaping Told) -> ListenerID {
+  func addOnce(_ handler: @escaping Handler) -> ListenerID {
     let id = last + 1
     return add { [self] result in
       listeners[id] = { _ in }
       done.append(id)
-      told(result)
+      handler(result)
     }
   }
 
@@ -32,9 +32,9 @@ final class InnerListeners {
   ///
   /// - Returns: false when it is none of these.
   func tell(_ id: ListenerID, _ result: Result<ListenEvent, FirestoreError>) -> Bool {
-    guard let told = listeners[id] else { return false }
+    guard let handler = listeners[id] else { return false }
     if case .failure = result { listeners[id] = nil }
-    told(result)
+    handler(result)
     return true
   }
 

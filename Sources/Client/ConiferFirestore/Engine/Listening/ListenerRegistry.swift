@@ -4,17 +4,17 @@ import Synchronization
 
 /// The closures of the app's listeners, for any thread: one that was removed is not called any more.
 final class ListenerRegistry: Sendable {
-  typealias Told = @Sendable (Result<ListenEvent, FirestoreError>) -> Void
+  typealias Handler = @Sendable (Result<ListenEvent, FirestoreError>) -> Void
 
   /// Who is told when all listeners are of one moment.
   private struct InSync {
-    let told: @Sendable () -> Void
+    let handler: @Sendable () -> Void
     /// Whether it was told the first time: rounds that ended before it began are not for it.
     var hasBegun = false
   }
 
   private struct State {
-    var listeners: [ListenerID: Told] = [:]
+    var listeners: [ListenerID: Handler] = [:]
     var inSync: [ListenerID: InSync] = [:]
     var isEnded = false
   }
@@ -24,18 +24,18 @@ final class ListenerRegistry: Sendable {
   init() {}
 
   /// Adds a listener.
-  func add(_ id: ListenerID, _ told: @escaping Told) {
-    state.withLock { if !$0.isEnded { $0.listeners[id] = told } }
+  func add(_ id: ListenerID, _ handler: @escaping Handler) {
+    state.withLock { if !$0.isEnded { $0.listeners[id] = handler } }
   }
 
   /// Adds one that is told when all listeners are of one moment, from `beginInSync` on.
-  func addInSync(_ id: ListenerID, _ told: @escaping @Sendable () -> Void) {
-    state.withLock { if !$0.isEnded { $0.inSync[id] = InSync(told: told) } }
+  func addInSync(_ id: ListenerID, _ handler: @escaping @Sendable () -> Void) {
+    state.withLock { if !$0.isEnded { $0.inSync[id] = InSync(handler: handler) } }
   }
 
   /// Removes a listener of either kind; unknown ones are ignored.
   func remove(_ id: ListenerID) {
-    // Freed outside of the lock, as what a closure holds may call back.
+    // The closures are freed outside of the lock, because what they hold may call back.
     let removed = state.withLock { state in
       (state.listeners.removeValue(forKey: id), state.inSync.removeValue(forKey: id))
     }
@@ -59,20 +59,20 @@ final class ListenerRegistry: Sendable {
 
   /// Tells a listener, on the callback queue.
   func tell(_ id: ListenerID, _ result: Result<ListenEvent, FirestoreError>) {
-    let told = state.withLock { state in
+    let handler = state.withLock { state in
       if case .failure = result { return state.listeners.removeValue(forKey: id) }
       return state.listeners[id]
     }
-    told?(result)
+    handler?(result)
   }
 
   /// Tells one the first time that all listeners are of one moment, on the callback queue.
   func beginInSync(_ id: ListenerID) {
-    let told = state.withLock { state in
+    let handler = state.withLock { state in
       state.inSync[id]?.hasBegun = true
-      return state.inSync[id]?.told
+      return state.inSync[id]?.handler
     }
-    told?()
+    handler?()
   }
 
   /// Tells all of them.
@@ -80,6 +80,6 @@ final class ListenerRegistry: Sendable {
     let begun = state.withLock { state in
       state.inSync.filter(\.value.hasBegun).sorted { $0.key < $1.key }
     }
-    for (_, listener) in begun { listener.told() }
+    for (_, listener) in begun { listener.handler() }
   }
 }

@@ -107,23 +107,24 @@ extension Listening {
     return answer.documents
   }
 
-  /// Stores an event and tells the listeners of it.
+  /// Stores an event and calls the listeners that it concerns.
   private func take(_ event: RemoteEvent) -> Bool {
     do throws(StoreError) {
       let documents = try events.take(event)
-      if !event.documents.isEmpty { recovery.tookDocuments() }
+      if !event.documents.isEmpty { recovery.documentsStored() }
       let isTold = carryOut(listens.stored(event, documents))
       for id in event.targets.keys.sorted() { recordCompleteness(id) }
       return isTold
     } catch {
       // A query whose record was lost is unknown until the end of the step.
-      if error.isLasting, !store.mayHaveMetDamage() { return takeParts(of: event, error) }
+      if error.isLasting, !store.mayHaveNewIncidents() { return takeParts(of: event, error) }
       recovery.report(error, event, isHeard: true)
       return false
     }
   }
 
-  /// Stores what can be stored of an event that the store refuses for good; the listeners of what cannot be end.
+  /// Stores the documents of an event that the store accepts, when it will never accept the whole
+  /// event. The listeners of the others end.
   private func takeParts(of event: RemoteEvent, _ error: StoreError) -> Bool {
     let parts = event.parts
     guard parts.count > 1 else {
@@ -141,8 +142,8 @@ extension Listening {
     return isTold
   }
 
-  /// The targets whose listeners cannot be told an event: those that it is of, or, where that is limbo's or nobody's, those
-  /// that look where its documents are.
+  /// The targets whose listeners cannot be told of an event: the event's own targets or, where the
+  /// event belongs to limbo or to no target, the targets whose queries cover its documents.
   private func targets(of event: RemoteEvent) -> [TargetID] {
     let limbo = Set(listens.activeLimbo.values)
     let own = event.targets.keys.filter { !limbo.contains($0) }
@@ -158,11 +159,11 @@ extension Listening {
     if listens.isSynced(target: id) { targets.becameComplete(id, at: events.newest) }
   }
 
-  /// The store lost some of what the server said: it is asked for anew.
+  /// The store lost some of the server's data, which is requested again.
   func lost() {
     _ = recovery.attempt { [self] () throws(StoreError) in
       try targets.forget()
-      // What a write did that is gone is taken back.
+      // A lost write no longer changes the documents that are shown.
       changed(try store.known(listens.pendingPaths.sorted()))
       run(listens.lost())
     }

@@ -11,7 +11,7 @@ import Logging
 final class Listening {
   var listens: ListenMachine
   let targets: TargetStore
-  let watch: WatchSlot
+  let watch: PersistentWatchStream
   let store: DocumentStore
   let outbox: Outbox
   let registry: ListenerRegistry
@@ -25,11 +25,11 @@ final class Listening {
   /// Of how many documents room is kept for the next ones.
   private static let mostKept = 1024
   /// What the server said of documents that the listens have not taken in yet.
-  private var told: [WatchChange] = []
+  private var handler: [WatchChange] = []
 
   init(
     _ setup: FirestoreConfiguration, _ store: DocumentStore, _ outbox: Outbox,
-    _ registry: ListenerRegistry, _ watch: WatchSlot, _ recovery: StorageRecovery
+    _ registry: ListenerRegistry, _ watch: PersistentWatchStream, _ recovery: StorageRecovery
   ) {
     self.setup = setup
     self.store = store
@@ -79,17 +79,17 @@ final class Listening {
 
   /// Somebody listens within the engine; gives the listener's number.
   func listen(
-    _ query: DocumentQuery, _ options: ListenOptions, _ told: @escaping InnerListeners.Told
+    _ query: DocumentQuery, _ options: ListenOptions, _ handler: @escaping InnerListeners.Handler
   ) -> ListenerID {
-    let id = inner.add(told)
+    let id = inner.add(handler)
     listen(id, query, options)
     return id
   }
 
   /// Listens until the first event.
   func listenOnce(
-    _ query: DocumentQuery, _ options: ListenOptions, _ told: @escaping InnerListeners.Told
-  ) { listen(inner.addOnce(told), query, options) }
+    _ query: DocumentQuery, _ options: ListenOptions, _ handler: @escaping InnerListeners.Handler
+  ) { listen(inner.addOnce(handler), query, options) }
 
   /// What the store has of a query; of one that is listened to already only the token and its time.
   private func stored(
@@ -129,17 +129,17 @@ final class Listening {
 
   // MARK: What changes
 
-  /// Documents are others than before: a write was made, accepted or refused, or another user is signed in.
+  /// Documents have changed: a write was made, accepted or refused, or another user is signed in.
   func changed(_ documents: [Document]) { run(listens.changed(documents)) }
 
-  /// Documents are others than before; the listeners end that look where one is that cannot be shown.
+  /// Documents have changed. Listeners that cover a document that cannot be shown end.
   func changed(_ shown: ShownDocuments) {
     if !shown.unknown.isEmpty {
       let refusal = StatusError(
         .failedPrecondition,
         "A later version stored what waiting writes do to documents here: open the store with a newer one."
       )
-      // First, as they would be read anew for what is known.
+      // These listeners end first: otherwise they would be read again for the known documents.
       for (target, queries) in listens.queriesByTarget.sorted(by: { $0.key < $1.key })
       where queries.contains(where: { shown.unknown.contains(where: $0.source.contains) }) {
         run(listens.refuse(target, refusal))
@@ -168,7 +168,7 @@ final class Listening {
     case .document, .left: break
     case .targets, .filter, .unreadable: return false
     }
-    told.append(change)
+    handler.append(change)
     watch.stream?.taken()
     return true
   }
@@ -177,10 +177,10 @@ final class Listening {
   ///
   /// - Returns: whether that asked for anything.
   func takeInTold() -> Bool {
-    guard !told.isEmpty else { return false }
+    guard !handler.isEmpty else { return false }
     watch.served()
-    let actions = listens.received(documents: told)
-    told.removeAll(keepingCapacity: told.count <= Self.mostKept)
+    let actions = listens.received(documents: handler)
+    handler.removeAll(keepingCapacity: handler.count <= Self.mostKept)
     run(actions)
     return !actions.isEmpty
   }
@@ -234,7 +234,8 @@ final class Listening {
 
   // MARK: Unneeded documents
 
-  /// Ends listeners that have heard what they waited for, and forgets what nothing needs any more, where that is wanted.
+  /// Ends listeners that have had their event, and forgets unneeded documents where the cache does
+  /// so.
   func collect() {
     while let id = inner.takeDone() { unlisten(id) }
     unneeded.collect { listens.needs($0) }

@@ -20,13 +20,13 @@ struct DocumentGets {
   /// Reads a document once.
   func get(
     _ path: DocumentPath, _ source: GetSource,
-    _ told: @escaping @Sendable (Result<GotDocument, FirestoreError>) -> Void
+    _ completion: @escaping @Sendable (Result<GotDocument, FirestoreError>) -> Void
   ) {
-    guard store.lane != nil else { return tell(told, .failure(store.error)) }
+    guard store.lane != nil else { return tell(completion, .failure(store.error)) }
     guard source == .cache else {
       return listenOnce(DocumentQuery(.document(path), in: store.database)) { result in
         tell(
-          told,
+          completion,
           result.flatMap { event in
             Result { () throws(StatusError) in
               GotDocument(
@@ -41,25 +41,25 @@ struct DocumentGets {
         try view.document(lane, path)
       }
       tell(
-        told,
+        completion,
         Result { () throws(StatusError) in
           GotDocument(document: try GetSource.cached(document), isFromCache: true)
         }.mapError { FirestoreError($0) })
     } catch {
-      tell(told, .failure(FirestoreError(error, "\(path) could not be read")))
+      tell(completion, .failure(FirestoreError(error, "\(path) could not be read")))
     }
   }
 
   /// Reads what a query gives once.
   func get(
     _ query: DocumentQuery, _ source: GetSource,
-    _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void
+    _ completion: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void
   ) {
-    guard store.lane != nil else { return tell(told, .failure(store.error)) }
+    guard store.lane != nil else { return tell(completion, .failure(store.error)) }
     guard source == .cache else {
       return listenOnce(query) { result in
         tell(
-          told,
+          completion,
           result.flatMap { event in
             Result { () throws(StatusError) in
               ListenEvent(
@@ -72,17 +72,17 @@ struct DocumentGets {
       let (documents, knowledge) = try cached(query)
       var view = QueryView(query)
       guard let snapshot = view.apply(view.changes(documents)).snapshot else { return }
-      tell(told, .success(ListenEvent(snapshot: snapshot, knowledge: knowledge)))
+      tell(completion, .success(ListenEvent(snapshot: snapshot, knowledge: knowledge)))
     } catch {
-      tell(told, .failure(FirestoreError(error, "The query could not be read")))
+      tell(completion, .failure(FirestoreError(error, "The query could not be read")))
     }
   }
 
   /// Listens until the first event.
   private func listenOnce(
-    _ query: DocumentQuery, _ told: @escaping (Result<ListenEvent, FirestoreError>) -> Void
+    _ query: DocumentQuery, _ completion: @escaping (Result<ListenEvent, FirestoreError>) -> Void
   ) {
-    listening.listenOnce(query, GetSource.listenOptions, told)
+    listening.listenOnce(query, GetSource.listenOptions, completion)
   }
 
   /// What the cache has of a query, and how well it knows it.
@@ -98,23 +98,23 @@ struct DocumentGets {
   }
 
   private func tell<R: Sendable>(
-    _ told: @escaping @Sendable (Result<R, FirestoreError>) -> Void,
+    _ completion: @escaping @Sendable (Result<R, FirestoreError>) -> Void,
     _ result: Result<R, FirestoreError>
-  ) { outbox.addCall { told(result) } }
+  ) { outbox.addCall { completion(result) } }
 
   // MARK: Aggregates
 
   /// Computes aggregates of the documents that a query finds.
   func aggregate(
     _ query: DocumentQuery, _ aggregates: [Aggregate], _ source: GetSource,
-    _ told: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void
+    _ completion: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void
   ) {
-    guard store.lane != nil else { return tell(told, .failure(store.error)) }
+    guard store.lane != nil else { return tell(completion, .failure(store.error)) }
     switch source {
-    case .cache: tell(told, aggregateCached(query, aggregates))
-    case .default where !network.isUsed: tell(told, aggregateCached(query, aggregates))
+    case .cache: tell(completion, aggregateCached(query, aggregates))
+    case .default where !network.isUsed: tell(completion, aggregateCached(query, aggregates))
     case .server where !network.isUsed:
-      tell(told, .failure(FirestoreError(Self.offline)))
+      tell(completion, .failure(FirestoreError(Self.offline)))
     case .default, .server:
       aggregateOnServer(query, aggregates) { [post] result in
         post(
@@ -123,9 +123,9 @@ struct DocumentGets {
               loop.user.invalidateToken()
             }
             if source == .default, case .failure(let error) = result, error.code == .unavailable {
-              return loop.gets.tell(told, loop.gets.aggregateCached(query, aggregates))
+              return loop.gets.tell(completion, loop.gets.aggregateCached(query, aggregates))
             }
-            loop.gets.tell(told, result)
+            loop.gets.tell(completion, result)
           })
       }
     }
@@ -138,21 +138,21 @@ struct DocumentGets {
 
   private func aggregateOnServer(
     _ query: DocumentQuery, _ aggregates: [Aggregate],
-    _ told: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void
+    _ completion: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void
   ) {
     guard let service = setup.effectiveTransport?.service else {
-      return told(.failure(FirestoreError(Self.offline)))
+      return completion(.failure(FirestoreError(Self.offline)))
     }
     user.withToken { answer in
       switch answer {
-      case .failure(let error): told(.failure(FirestoreError(error)))
+      case .failure(let error): completion(.failure(FirestoreError(error)))
       case .success(let token):
         Task.detached {
           do throws(StatusError) {
             let values = try await service.aggregate(query, aggregates, token: token)
-            told(.success(AggregateAnswer(values: values, cached: nil)))
+            completion(.success(AggregateAnswer(values: values, cached: nil)))
           } catch {
-            told(.failure(FirestoreError(error)))
+            completion(.failure(FirestoreError(error)))
           }
         }
       }

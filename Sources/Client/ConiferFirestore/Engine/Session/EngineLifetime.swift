@@ -12,7 +12,7 @@ struct EngineLifetime {
   let listening: Listening
   let writes: DocumentWrites
   let sending: WriteSending
-  let kept: PinnedQueries
+  let pinned: PinnedQueries
   let network: NetworkUse
   let recovery: StorageRecovery
   let registry: ListenerRegistry
@@ -35,16 +35,16 @@ struct EngineLifetime {
       return user.close()
     }
     network.begin()
-    kept.begin()
+    pinned.begin()
   }
 
-  /// The tree of the database's documents. One that is there is looked up on this thread: the first listener would
-  /// wait for two changes of threads otherwise.
+  /// The tree of the database's documents. An existing one is looked up on this thread, which saves
+  /// the first listener two changes of thread.
   private nonisolated(nonsending) func tree(
     of backend: any DocumentBackend
   ) async throws(StoreError) -> TreeID {
     let name = "\(store.database)"
-    // Where they cannot be listed, its name finds it.
+    // When trees cannot be listed, the tree is looked up by its name.
     let trees = try? backend.read { (view) throws(StoreError) in try view.trees() }
     let known = trees?.first { $0.name.utf8.elementsEqual(name.utf8) && $0.order == .documents }
     if let known { return known.id }

@@ -36,7 +36,7 @@ final class NetworkUse {
   /// The storage is open.
   func begin() {
     watch = transport?.watchNetwork(returned)
-    // Listeners are told what is here when nothing else will come.
+    // Without a server, listeners get the cached documents now, because nothing else will come.
     if !hasServer { listening.setEnabled(false) }
     update()
   }
@@ -47,7 +47,8 @@ final class NetworkUse {
     self.isWanted = isWanted
     let wasListening = isListening
     update()
-    // It was not used before, but listeners are told now that the app wants it off.
+    // The network was not used before either, but listeners learn now that the app has turned it
+    // off.
     if !isWanted, !wasListening { listening.setEnabled(false) }
   }
 
@@ -55,7 +56,7 @@ final class NetworkUse {
   ///
   /// - Parameter state: whether the server counts as out of reach when the network is left.
   func update(meanwhile state: OnlineState = .offline) {
-    let takesIn = !recovery.isBlocked && !sending.hasUnstored && !sending.hasDoubts
+    let takesIn = !recovery.isBlocked && !sending.hasUnstored && !sending.hasInDoubtCommits
     let mayUse = hasServer && isWanted && !hasEnded && takesIn
     set(mayUse, listens: mayUse && !recovery.blocksListens, state)
   }
@@ -67,7 +68,7 @@ final class NetworkUse {
     if isUsed != wasUsed { sending.setEnabled(isUsed) }
   }
 
-  /// Does something while the network is not used, and uses it again as things are then.
+  /// Does something while the network is not used, and then uses it again if it may be used.
   ///
   /// - Throws: what the closure throws; the network is not used then.
   func pause(_ body: () throws(StoreError) -> Void) throws(StoreError) {

@@ -14,8 +14,8 @@ final class PinnedQueries {
     case ended
   }
 
-  private var kept: [DocumentTarget: (query: DocumentQuery, state: State)] = [:]
-  /// Those whose change could not be stored; the app's next call stores it.
+  private var pinned: [DocumentTarget: (query: DocumentQuery, state: State)] = [:]
+  /// Queries whose change could not be stored. The app's next call stores it.
   private var unstored: Set<DocumentTarget> = []
   private let store: DocumentStore
   private let listening: Listening
@@ -32,10 +32,10 @@ final class PinnedQueries {
     do throws(StoreError) {
       let stored = try store.read { (view, lane) throws(StoreError) in
         var found: [[UInt8]] = []
-        var last = MetadataName.kept
+        var last = MetadataName.pinned
         while true {
           let names = try view.metadataNames(lane.tree, after: last, limit: 64)
-          let own = names.prefix { $0.utf8.starts(with: MetadataName.kept.utf8) }
+          let own = names.prefix { $0.utf8.starts(with: MetadataName.pinned.utf8) }
           for name in own {
             if let bytes = try view.metadata(lane.tree, name) { found.append(bytes) }
           }
@@ -49,7 +49,8 @@ final class PinnedQueries {
     }
   }
 
-  /// Listens to a query as it is stored; one that cannot be read keeps no other from that.
+  /// Listens to a stored query. One that cannot be read does not keep others from being listened
+  /// to.
   private func listen(_ bytes: [UInt8]) {
     do throws(StatusError) {
       listen(try DocumentQuery(json: bytes))
@@ -65,7 +66,7 @@ final class PinnedQueries {
       logger.error("a query is not kept", metadata: ["cause": "\(store.error.message)"])
       return
     }
-    let known = kept[target]
+    let known = pinned[target]
     if isKept, case .listening? = known?.state, !unstored.contains(target) { return }
     do throws(StoreError) {
       try store.commit(edits(isKept, query))
@@ -78,7 +79,7 @@ final class PinnedQueries {
       if case .listening? = known?.state { return }
       return listen(query)
     }
-    kept[target] = nil
+    pinned[target] = nil
     if case .listening(let id)? = known?.state { listening.unlisten(id) }
   }
 
@@ -86,30 +87,30 @@ final class PinnedQueries {
     let pin = Pin(store.sharedLane, query.target)
     guard isKept else {
       return [
-        .unpin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), nil),
+        .unpin(pin), .setMetadata(store.tree, MetadataName.pinned(query.target.canonical), nil),
       ]
     }
     return [
-      .pin(pin), .setMetadata(store.tree, MetadataName.kept(query.target.canonical), query.json),
+      .pin(pin), .setMetadata(store.tree, MetadataName.pinned(query.target.canonical), query.json),
     ]
   }
 
   private func listen(_ query: DocumentQuery) {
     let target = query.target
-    // The listener may end before its number is known.
-    kept[target] = (query, .ended)
+    // The listener may end before its id is stored below.
+    pinned[target] = (query, .ended)
     var hasEnded = false
     let id = listening.listen(query, ListenOptions()) { [weak self, logger] result in
       guard case .failure(let error) = result else { return }
       hasEnded = true
-      if self?.kept[target] != nil { self?.kept[target] = (query, .ended) }
+      if self?.pinned[target] != nil { self?.pinned[target] = (query, .ended) }
       logger.warning("a kept query is not kept up to date", metadata: ["cause": "\(error)"])
     }
-    if !hasEnded { kept[target] = (query, .listening(id)) }
+    if !hasEnded { pinned[target] = (query, .listening(id)) }
   }
 
-  /// Another user is signed in, whom the server may let listen.
+  /// Another user is signed in, for whom the server may allow the listens.
   func userChanged() {
-    for case let (query, .ended) in Array(kept.values) { listen(query) }
+    for case let (query, .ended) in Array(pinned.values) { listen(query) }
   }
 }

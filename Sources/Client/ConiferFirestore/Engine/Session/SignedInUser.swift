@@ -90,7 +90,7 @@ final class SignedInUser {
   /// Somebody signed in or out.
   func identify() {
     guard setup.tokenProvider != nil, !store.engine.hasEnded else { return }
-    // Stored before the provider is asked, as the last user may not be the one at the next start.
+    // This is stored before the provider is asked, because the next start may have another user.
     if gate.mustStore(isChanging: true) {
       keep(isChanging: true, [.setMetadata(store.tree, MetadataName.change, [1])])
     }
@@ -139,7 +139,7 @@ final class SignedInUser {
     gate.askingBegan()
     // What comes late may be of the user before.
     for number in questions.forgetLate() { gate.cancelQuestion(number) }
-    // Until the provider has answered, the last one may be somebody else's.
+    // Until the provider has answered, the last token may be another user's.
     if case .known = token { token = .unknown }
     ask(forcingRefresh: false, isIdentification: true)
   }
@@ -161,7 +161,7 @@ final class SignedInUser {
 
   /// The provider has answered a question.
   func answered(_ answer: ProviderAnswer, _ number: UInt64) -> Change {
-    // Those that were asked before do not matter any more; a later one may have been answered already.
+    // Earlier questions do not matter any more. A later one may have been answered already.
     guard let ended = questions.end(through: number, { gate.ended($0) }) else { return .none }
     switch answer {
     case .token(let new):
@@ -172,7 +172,7 @@ final class SignedInUser {
         identity = name
         return .user(new)
       }
-      // The token of a user who is not shown yet comes with the change.
+      // The token of a user who is not shown yet is taken with the change of user.
       if isShown { token = .known(new) }
       return .none
     case .failed(let words):
@@ -195,7 +195,7 @@ final class SignedInUser {
 
   private var isShown: Bool { shown.utf8.elementsEqual(identity.utf8) }
 
-  /// Has the next start begin as a user whose writes are about to be shown.
+  /// Stores a user, whose writes are about to be shown, as the user of the next start.
   ///
   /// - Throws: when that cannot be stored.
   func willShow(_ identity: String) throws(StoreError) {
@@ -211,7 +211,7 @@ final class SignedInUser {
 
   /// Releases the waiting steps if the engine shows the signed-in user's writes, and stores that
   /// user for the next start.
-  func settle() {
+  func releaseWaitingSteps() {
     guard isShown, !questions.identify, case .known(let token) = token else { return }
     retry = IdentityRetry()
     gate.becameKnown()
@@ -226,7 +226,7 @@ final class SignedInUser {
     tell(.success(token?.token))
   }
 
-  /// Has the next start know who is signed in, or that it may be somebody else.
+  /// Stores who is signed in, or that the user may have changed, for the next start.
   private func keep(isChanging: Bool, _ edits: [StorageEdit]) {
     guard store.lane != nil else { return }
     gate.storing(isChanging: isChanging)

@@ -12,7 +12,7 @@ struct UserChange {
   let listening: Listening
   let writes: DocumentWrites
   let sending: WriteSending
-  let kept: PinnedQueries
+  let pinned: PinnedQueries
   let network: NetworkUse
   let recovery: StorageRecovery
 
@@ -38,10 +38,11 @@ struct UserChange {
     sending.userChanged(token: token)
     writes.waiters.userChanged()
     listening.changed(shown)
-    kept.userChanged()
+    pinned.userChanged()
   }
 
-  /// The documents where listeners look that have waiting writes of either user, as the new one sees them.
+  /// The documents that listeners cover and that have waiting writes of either user, as the new
+  /// user sees them.
   private func written(_ old: Lane, _ new: Lane) throws(StoreError) -> ShownDocuments {
     let sources = listening.listens.listenedSources
     let isAnywhere = sources.contains { $0.collection == nil }

@@ -76,26 +76,27 @@ final class DocumentStore {
     return try outbox.commitNow(edits)
   }
 
-  /// Whether damage was found that `takeIncidents` has not told of yet, or nobody can say.
-  func mayHaveMetDamage() -> Bool {
+  /// Whether damage may have been found that `takeIncidents` has not reported yet.
+  func mayHaveNewIncidents() -> Bool {
     guard let new = engine.reportIncidents() else { return true }
     incidents += new
     return !incidents.isEmpty
   }
 
-  /// The storage has met damage, maybe while nothing here used it.
-  func mayHaveMetDamageAlone() { isUsed = true }
+  /// The storage has met damage, perhaps while no step used it.
+  func storageMetDamage() { isUsed = true }
 
   /// What was found damaged since the last call and set aside, of the database's tree; the log is told.
   func takeIncidents() -> [Incident] {
-    // What cannot be read now is asked for after the next step.
+    // Reports that cannot be read now are read after the next step.
     guard isUsed, lane != nil, let new = engine.reportIncidents() else { return [] }
     isUsed = false
     defer { incidents = [] }
     return (incidents + new).filter { $0.tree == tree }
   }
 
-  /// Documents with the waiting writes of who is signed in, as far as this version knows what these do.
+  /// Documents with the waiting writes of the signed-in user, where this version can read the
+  /// writes.
   func known(_ paths: some Sequence<DocumentPath>) throws(StoreError) -> ShownDocuments {
     try read { (view, lane) throws(StoreError) in try view.shown(paths, to: lane) }
   }

@@ -8,15 +8,15 @@ enum MetadataName {
   static let change = "conifer.change"
   /// The newest moment of the server's that is stored.
   static let snapshot = "conifer.snapshot"
-  /// An entry without meaning, which is stored to see whether the storage works.
+  /// An entry that nothing reads. It is stored to see whether the storage works.
   static let trial = "conifer.trial"
   /// The prefix of the names of kept queries.
-  static let kept = "conifer.kept "
+  static let pinned = "conifer.kept "
 
   /// The token of a user's stream of writes.
   static func stream(_ identity: String) -> String { name("conifer.stream ", identity) }
   /// A query that is kept up to date, by its target's text.
-  static func kept(_ target: String) -> String { name(kept, target) }
+  static func pinned(_ target: String) -> String { name(pinned, target) }
   /// When the bundle with an id was made.
   static func bundle(_ id: String) -> String { name("conifer.bundle ", id) }
   /// A query that a bundle brought.
@@ -25,7 +25,7 @@ enum MetadataName {
   /// The most bytes of a name.
   private static let longest = 256
 
-  /// A name; its end is a digest where it would be too long.
+  /// A name. Its end is replaced by a digest where the name would be too long.
   private static func name(_ start: String, _ end: String) -> String {
     let name = start + end
     guard name.utf8.count > longest else { return name }

@@ -25,10 +25,10 @@ final class RemoteEventStore {
   /// - Returns: the documents that it names, as they are shown now.
   func take(_ event: RemoteEvent) throws(StoreError) -> [Document] {
     let changes = targets.edits(for: event)
-    var news = try news(of: event)
-    news.edits += changes.documents
+    var eventChanges = try eventChanges(of: event)
+    eventChanges.edits += changes.documents
     var edits = changes.edits
-    if !news.edits.isEmpty { edits.append(.documents(store.tree, news.edits)) }
+    if !eventChanges.edits.isEmpty { edits.append(.documents(store.tree, eventChanges.edits)) }
     // An event without changes gets no commit of its own.
     if event.serverTimeWentBack || (!edits.isEmpty && event.version > newest) {
       edits.append(
@@ -39,15 +39,16 @@ final class RemoteEventStore {
     targets.merge(changes.rows)
     unneeded.add(event.documents.lazy.map(\.path))
     for change in event.targets.values { unneeded.add(change.removed) }
-    // Without waiting writes that is what the server said, which is not read once more.
+    // Without waiting writes the documents are as the server sent them, so they are not read again.
     let shown =
-      news.isWritten ? try store.shown(event.documents.lazy.map(\.path)) : news.documents
+      eventChanges.isWritten
+      ? try store.shown(event.documents.lazy.map(\.path)) : eventChanges.documents
     newest = event.serverTimeWentBack ? event.version : max(newest, event.version)
     return shown
   }
 
   /// The changes that an event makes to the documents that it names.
-  private struct News {
+  private struct EventChanges {
     /// The edits of documents that are newer than the stored ones; a missing document without a
     /// version is forgotten.
     var edits: [DocumentEdit] = []
@@ -74,16 +75,16 @@ final class RemoteEventStore {
     return try view.documents(tree, in: collection, after: nil, limit: 1).isEmpty
   }
 
-  private func news(of event: RemoteEvent) throws(StoreError) -> News {
+  private func eventChanges(of event: RemoteEvent) throws(StoreError) -> EventChanges {
     try store.read { (view, lane) throws(StoreError) in
-      var news = News(event)
-      // The first documents of a collection, of which there may be many, are not looked for one by one.
+      var eventChanges = EventChanges(event)
+      // In a collection of which nothing is stored, documents are not looked up one by one.
       var around: (collection: CollectionPath, isEmpty: Bool)?
       for (index, document) in event.documents.enumerated() {
         let path = document.path
         if case .missing = document.state, document.version == .zero {
-          news.edits.append(.forget(path))
-          news.documents[index] = Document(path, .unseen)
+          eventChanges.edits.append(.forget(path))
+          eventChanges.documents[index] = Document(path, .unseen)
           continue
         }
         if around?.collection.contains(path) != true {
@@ -92,19 +93,23 @@ final class RemoteEventStore {
           around = (collection, try isEmpty(collection, before: rest, view, lane.tree))
         }
         if around?.isEmpty == true {
-          news.edits.append(.put(document))
+          eventChanges.edits.append(.put(document))
           continue
         }
         let known = try view.document(lane.tree, path)
-        // What is known is of a time far ahead of the server's present one: its time was wrong
-        // then.
+        // A stored time far ahead of the server's present time means that the server's time was
+        // wrong then.
         let isNewer =
           known.isReplaced(by: document) || event.serverTimeWentBack
           || known.version.isFarAhead(of: event.version)
-        if isNewer { news.edits.append(.put(document)) } else { news.documents[index] = known }
+        if isNewer {
+          eventChanges.edits.append(.put(document))
+        } else {
+          eventChanges.documents[index] = known
+        }
       }
-      news.isWritten = try view.totals(lane).pending > 0
-      return news
+      eventChanges.isWritten = try view.totals(lane).pending > 0
+      return eventChanges
     }
   }
 }

@@ -5,7 +5,8 @@ import ConiferStorage
 /// Documents with a user's waiting writes, as far as this version knows what these do.
 struct ShownDocuments {
   var known: [Document] = []
-  /// Those of which a later version stored what waiting writes do: nobody can be shown them here.
+  /// Documents that cannot be shown, because this version cannot read what waiting writes do to
+  /// them.
   var unknown: [DocumentPath] = []
 }
 

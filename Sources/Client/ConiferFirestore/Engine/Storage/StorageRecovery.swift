@@ -39,8 +39,8 @@ final class StorageRecovery {
   /// Whether an operation failed when it was tried last.
   private var hasFailed = false
   private var delay = StorageRecovery.first
-  /// How long the network stays unused after an event of the server could not be stored. A trial that passes does not
-  /// shorten it, as the server says the same again.
+  /// How long the network stays unused after an event of the server could not be stored. A trial
+  /// commit that passes does not shorten it, because the server sends the same event again.
   private var eventDelay = StorageRecovery.first
   /// Whether an operation that waited is being done.
   private var isTrying = false
@@ -66,11 +66,11 @@ final class StorageRecovery {
   /// Whether the server is not listened to.
   var blocksListens: Bool { isBlocked || trial != nil }
 
-  /// Does something now, or later when that fails; behind all that waits.
+  /// Runs an operation now, or later if it fails or if earlier ones wait.
   ///
   /// - Returns: whether it is done.
   func attempt(_ operation: @escaping Operation) -> Bool {
-    // What an operation that waited brings about is part of it.
+    // An operation that a waiting one leads to runs with it.
     guard operations.isEmpty || isTrying else {
       operations.append(operation)
       return false
@@ -85,7 +85,7 @@ final class StorageRecovery {
     }
   }
 
-  /// Something could not be read or stored that the server is asked for again.
+  /// Notes that something could not be read or stored. The server is asked for it again.
   ///
   /// - Parameters:
   ///   - event: what it said, if that is what could not be stored.
@@ -127,7 +127,7 @@ final class StorageRecovery {
   }
 
   /// Documents that the server sent were stored.
-  func tookDocuments() { eventDelay = Self.first }
+  func documentsStored() { eventDelay = Self.first }
 
   /// The time of `retry` has come; harmless before.
   func tick() {
@@ -145,10 +145,10 @@ final class StorageRecovery {
       nextTry = clock.now + delay
       return
     }
-    // What it brought about may have failed.
+    // An operation that followed from it may have failed.
     guard !hasFailed else { return }
     delay = Self.first
-    // The next one in a step of its own.
+    // The next operation runs in a step of its own.
     nextTry = operations.isEmpty ? nil : clock.now + 1
   }
 

@@ -16,7 +16,7 @@ extension TargetStore {
     else { return }
     rows[id]?.completeTime = time
     if time.isWorthStoring(since: row.storedCompleteTime),
-      time.isWorthStoring(since: row.triedCompleteTime)
+      time.isWorthStoring(since: row.attemptedCompleteTime)
     {
       due.insert(id)
     }
@@ -31,7 +31,7 @@ extension TargetStore {
       var edits: [TargetID: DocumentEdit] = [:]
       for id in ids {
         guard let row = rows[id] else { continue }
-        rows[id]?.triedCompleteTime = row.completeTime
+        rows[id]?.attemptedCompleteTime = row.completeTime
         edits[id] = try completenessEdit(row)
       }
       guard !edits.isEmpty else { return }
@@ -50,7 +50,8 @@ extension TargetStore {
     guard row.completeTime != row.storedCompleteTime, let time = row.completeTime else {
       return nil
     }
-    // What a waiting write hides may come back, and nobody has asked the server whether it matches.
+    // A match that a waiting write hides may come back, and the server was not asked whether it
+    // still matches.
     let isHidden = try store.read { (view, lane) throws(StoreError) in
       guard try view.totals(lane).pending > 0 else { return false }
       guard case .collection(let collection) = row.target.source else { return true }

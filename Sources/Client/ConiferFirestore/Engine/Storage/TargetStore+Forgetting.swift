@@ -2,8 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 
-// Forgetting what the server said where it does not hold any more; the server is asked for it
-// again.
+// Removes what the server said where it no longer holds. The server is asked for it again.
 extension TargetStore {
   /// Forgets what the server said of all that is listened to, as the storage lost some of it, and maybe queries too.
   ///

@@ -20,7 +20,7 @@ final class TargetStore {
     /// The value of this time in the store.
     var storedCompleteTime: ConiferDocument.Timestamp?
     /// The value of this time that was last tried to be stored.
-    var triedCompleteTime: ConiferDocument.Timestamp?
+    var attemptedCompleteTime: ConiferDocument.Timestamp?
   }
 
   var rows: [TargetID: Row] = [:]
@@ -103,7 +103,8 @@ final class TargetStore {
     ConiferDocumentSync.StoredQuery, DocumentAnswer
   ) {
     let row = rows[id]
-    // Without a token the server sends all that matches, and does not say what left meanwhile.
+    // Without a resume token the server sends all matches, and does not say which documents left
+    // meanwhile.
     let resumed = row.flatMap { $0.record.token.isEmpty && $0.record.version == .zero ? nil : $0 }
     let (answer, matched) = try store.read { (view, lane) throws(StoreError) in
       (
@@ -138,8 +139,8 @@ final class TargetStore {
     return (.saveQuery(query), .setMatches(id, matches))
   }
 
-  /// Nobody listens to a target any more: what is known of it is stored, or forgotten in a cache that keeps only what
-  /// is used.
+  /// Stores what is known of a target that nobody listens to any more, or forgets it in a cache
+  /// that keeps only what is used.
   func release(_ target: DocumentTarget) {
     guard let number = numbers.removeValue(forKey: target),
       let row = rows.removeValue(forKey: number)
@@ -151,7 +152,7 @@ final class TargetStore {
         try store.commit(edits(row))
       }
     } catch {
-      // When it is listened to again, it begins with what was stored before.
+      // When somebody listens again, the target begins with what was stored before.
       store.log("what the server said of a query is not kept", error)
     }
     _ = store.setActive(false, row.query)
@@ -189,7 +190,7 @@ final class TargetStore {
         documents.append(
           .updateMatches(row.query, added: change.added, removed: change.removed))
       }
-      // The store forgets it, too: what left may be stored as it was.
+      // The stored time is removed too, because a document that left may be stored as it was.
       if !change.removed.isEmpty {
         row.completeTime = nil
         row.storedCompleteTime = nil

@@ -6,7 +6,7 @@ import ConiferStorage
 final class UnneededDocuments {
   private var candidates: Set<DocumentPath> = []
   /// Documents of bundles, which stay.
-  private var kept: Set<DocumentPath> = []
+  private var bundleDocuments: Set<DocumentPath> = []
   private let store: DocumentStore
 
   init(_ store: DocumentStore) { self.store = store }
@@ -16,9 +16,9 @@ final class UnneededDocuments {
     if store.collectsEagerly { candidates.formUnion(paths) }
   }
 
-  /// Documents that a bundle brought stay.
+  /// Keeps documents that a bundle brought.
   func keep(_ paths: some Sequence<DocumentPath>) {
-    if store.collectsEagerly { kept.formUnion(paths) }
+    if store.collectsEagerly { bundleDocuments.formUnion(paths) }
   }
 
   /// Forgets those that nothing needs.
@@ -26,10 +26,11 @@ final class UnneededDocuments {
   /// - Parameter isNeeded: whether a listener needs a document; waiting writes are looked up here.
   func collect(_ isNeeded: (DocumentPath) -> Bool) {
     guard !candidates.isEmpty, store.lane != nil else { return }
-    let paths = candidates.sorted().filter { !kept.contains($0) && !isNeeded($0) }
+    let paths = candidates.sorted().filter { !bundleDocuments.contains($0) && !isNeeded($0) }
     candidates = []
     do throws(StoreError) {
-      // Only memory is used so: there are few documents and fewer users, and each question is a look-up.
+      // Only caches in memory get here. They hold few documents and fewer users, and each check is
+      // one look-up.
       let unneeded = try store.read { (view, lane) throws(StoreError) in
         var unneeded: [DocumentPath] = []
         let lanes = try view.lanes(lane.tree)
@@ -46,7 +47,7 @@ final class UnneededDocuments {
       guard !unneeded.isEmpty else { return }
       try store.commit([.documents(store.tree, unneeded.map { .forget($0) })])
     } catch {
-      // They are forgotten when something needs them once more and no longer.
+      // They are candidates again once something has needed them and no longer does.
       store.log("documents that nothing needs are kept", error)
     }
   }

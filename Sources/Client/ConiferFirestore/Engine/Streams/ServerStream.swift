@@ -5,8 +5,8 @@ import ConiferWire
 /// The number of a stream among those that were opened, so that late events of an earlier one are ignored.
 typealias StreamNumber = UInt64
 
-/// One stream to the server over all its openings: it decides when the stream is opened and closed, and holds the open
-/// one.
+/// One stream to the server over all its connections. It decides when the stream is opened and
+/// closed, and holds the open one.
 final class ServerStream<Stream> {
   private enum State {
     case closed
@@ -70,10 +70,10 @@ final class ServerStream<Stream> {
   func used() { machine.used() }
   /// The server said something that shows that all is well.
   func served() { machine.served() }
-  /// The last failure was the fault of one request, so that the next attempt need not wait.
+  /// The last failure was caused by one request, so the next attempt need not wait.
   func inhibitBackoff() { machine.inhibitBackoff() }
 
-  /// The stream is to be used no longer: nothing more of it is told.
+  /// Closes the stream. No event of it is reported after that.
   func close() {
     _ = machine.stop()
     drop()

@@ -9,7 +9,7 @@ struct DocumentQueue {
   let writes: DocumentWrites
   let sending: WriteSending
 
-  private func failing<R>(
+  private func rethrowing<R>(
     _ what: String, _ body: () throws(StoreError) -> R
   ) throws(FirestoreError) -> R {
     do throws(StoreError) { return try body() } catch { throw FirestoreError(error, what) }
@@ -22,7 +22,7 @@ struct DocumentQueue {
     after number: UInt64?, limit: Int, rejectedOnly: Bool
   ) throws(FirestoreError) -> [PendingDocumentWrite] {
     let after = number.map { WriteID(rawValue: $0) }
-    return try failing("The queue could not be read") { () throws(StoreError) in
+    return try rethrowing("The queue could not be read") { () throws(StoreError) in
       try store.read { (view, lane) throws(StoreError) in
         var found = try view.rejectedEntries(lane, after: after, limit: limit)
         if !rejectedOnly { found += try view.entries(lane, after: after, limit: limit) }
@@ -48,7 +48,7 @@ struct DocumentQueue {
     of receiptID: WriteReceipt.ID, _ receipt: WriteReceipt
   ) throws(FirestoreError) -> WriteReceipt.Outcome? {
     let id = OutboundWriteID(receiptID, in: store.tree)
-    let known = try failing("The queue could not be read") {
+    let known = try rethrowing("The queue could not be read") {
       () throws(StoreError) -> WriteReceipt.Outcome? in
       try store.read { (view, _) throws(StoreError) -> WriteReceipt.Outcome? in
         if let end = try view.finishedWrite(id.lane, id.number) {
@@ -74,7 +74,7 @@ struct DocumentQueue {
   ) throws(FirestoreError) -> (id: OutboundWriteID, entry: QueueEntry, batch: MutationBatch?) {
     guard let lane = store.lane else { throw store.error }
     let id = OutboundWriteID(receiptID, in: lane.tree)
-    let entry = try failing("The queue could not be read") { () throws(StoreError) in
+    let entry = try rethrowing("The queue could not be read") { () throws(StoreError) in
       try store.read { (view, lane) throws(StoreError) in try view.entry(lane, id.number) }
     }
     guard id.lane == lane, let entry else {
@@ -104,8 +104,8 @@ struct DocumentQueue {
     }
   }
 
-  /// Changes a write. A commit that is reported as failed may have been made all the same: that is found out, if need be
-  /// once the storage works again.
+  /// Changes a write. A commit that is reported as failed may have been made nevertheless. That is
+  /// checked at once, or when the storage works again.
   ///
   /// - Parameters:
   ///   - what: what is not done when that fails, as a sentence.
@@ -155,7 +155,7 @@ struct DocumentQueue {
         DatabaseError(.discarded, "The app discarded the write \(receiptID)\(doubt)."))
       writes.changed(batch ?? .unreadable, in: id.lane)
     } otherwise: { [sending] in
-      // It may have been taken from what is to be sent next.
+      // The pipeline may have read it already to send it next.
       sending.requeued()
     }
   }

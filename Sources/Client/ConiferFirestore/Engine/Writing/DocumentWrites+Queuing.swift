@@ -4,7 +4,7 @@ import ConiferKeyValue
 import ConiferStorage
 
 /// Writes whose commit was reported as failed, which the store may have made all the same.
-struct DoubtfulWrites {
+struct InDoubtWrites {
   let lane: Lane
   let writes: [(batch: MutationBatch, caller: WriteCaller)]
   /// The newest write of the lane before them.
@@ -49,14 +49,15 @@ extension DocumentWrites {
     var shown: [DocumentPath: Document] = [:]
     let newest: WriteID?
     do throws(StoreError) {
-      // What the store has of earlier ones comes first, or theirs would be taken for these.
-      try settleDoubts()
+      // The outcome of earlier commits must be known first, or their writes would be taken for
+      // these.
+      try resolveInDoubtCommits()
       newest = try store.read { (view, lane) throws(StoreError) in
         for path in paths { shown[path] = try view.document(lane, path) }
         return try view.totals(lane).newest
       }
     } catch {
-      // What cannot be read may concern one of them alone.
+      // What cannot be read may concern only one of the writes.
       if group.count > 1 {
         for write in group { queue([write], in: lane) }
       } else {
@@ -83,17 +84,17 @@ extension DocumentWrites {
         listening.changed(changed)
       }
     } catch {
-      let doubt = DoubtfulWrites(lane: lane, writes: writes, newest: newest, error: error)
+      let doubt = InDoubtWrites(lane: lane, writes: writes, newest: newest, error: error)
       do throws(StoreError) {
-        guard try !settle(doubt) else { return }
+        guard try !resolve(doubt) else { return }
         if group.count > 1 {
           for write in group { queue([write], in: lane) }
         } else {
           fail(doubt)
         }
       } catch {
-        doubtful.append(doubt)
-        recovery.failed { [self] () throws(StoreError) in try settleDoubts() }
+        inDoubt.append(doubt)
+        recovery.failed { [self] () throws(StoreError) in try resolveInDoubtCommits() }
       }
     }
   }
@@ -101,25 +102,25 @@ extension DocumentWrites {
   /// Finds out what the store has of commits that were reported as failed.
   ///
   /// - Throws: when that cannot be read; it may be called again.
-  private func settleDoubts() throws(StoreError) {
-    while let doubt = doubtful.first {
-      if try !settle(doubt) { fail(doubt) }
-      doubtful.removeFirst()
+  private func resolveInDoubtCommits() throws(StoreError) {
+    while let doubt = inDoubt.first {
+      if try !resolve(doubt) { fail(doubt) }
+      inDoubt.removeFirst()
     }
   }
 
-  /// Takes writes for queued that the store has, although their commit was reported as failed.
+  /// Treats writes as queued that the store has, although their commit was reported as failed.
   ///
   /// - Returns: whether it has them; it has all or none.
   /// - Throws: when that cannot be read, or nothing can be stored; it may be called again.
-  private func settle(_ doubt: DoubtfulWrites) throws(StoreError) -> Bool {
+  private func resolve(_ doubt: InDoubtWrites) throws(StoreError) -> Bool {
     let found = try store.read { (view, _) throws(StoreError) in
       try view.entries(doubt.lane, after: doubt.newest, limit: doubt.writes.count)
     }
     guard found.map(\.payload) == doubt.writes.map(\.batch.payload), let last = found.last else {
       return false
     }
-    // What is durable with this commit has them, too.
+    // When this later commit is durable, so are the writes that were found.
     let trial = StorageEdit.setMetadata(
       store.tree, MetadataName.trial, Array("\(last.id.rawValue)".utf8))
     let commit = try store.commit([trial]).commit
@@ -131,7 +132,7 @@ extension DocumentWrites {
   }
 
   /// Writes were not queued.
-  private func fail(_ doubt: DoubtfulWrites) {
+  private func fail(_ doubt: InDoubtWrites) {
     let error = FirestoreError(doubt.error, "The write was not queued")
     for write in doubt.writes { fail(write.caller, error) }
   }

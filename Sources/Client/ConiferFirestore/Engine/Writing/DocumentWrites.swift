@@ -18,8 +18,9 @@ final class DocumentWrites {
   let unqueued = UnqueuedWrites<StampedWrite>()
   /// The documents that they write.
   var unqueuedPaths: Set<DocumentPath> = []
-  /// Commits of writes that were reported as failed, of which nobody could read yet whether they were made.
-  var doubtful: [DoubtfulWrites] = []
+  /// Commits of writes that were reported as failed, while it could not be read yet whether they
+  /// were made.
+  var inDoubt: [InDoubtWrites] = []
   /// Writes whose records were lost and that have not ended: they are on their way.
   private var lost: Set<OutboundWriteID> = []
   let waiters: WriteWaiters
@@ -87,7 +88,7 @@ final class DocumentWrites {
       }
       return documents
     }
-    var end = [Self.keeping(token, of: id.lane)]
+    var end = [Self.saveTokenEdit(token, of: id.lane)]
     if isQueued { end.append(.finish(id.lane, id.number, .acknowledged)) }
     let puts: [StorageEdit] =
       documents.isEmpty ? [] : [.documents(store.tree, documents.map { .put($0) })]
@@ -118,7 +119,7 @@ final class DocumentWrites {
   }
 
   /// The edit that keeps the token of a user's stream of writes.
-  static func keeping(_ token: [UInt8], of lane: Lane) -> StorageEdit {
+  static func saveTokenEdit(_ token: [UInt8], of lane: Lane) -> StorageEdit {
     .setMetadata(lane.tree, MetadataName.stream(lane.identity), token.isEmpty ? nil : token)
   }
 
@@ -242,12 +243,12 @@ final class DocumentWrites {
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
     for follower in progress.removeFollowers() { follower.receipt?.close(error) }
-    for receipt in doubtful.flatMap(\.writes).map(\.caller.receipt) {
+    for receipt in inDoubt.flatMap(\.writes).map(\.caller.receipt) {
       receipt.close(error)
-      // Nobody will say whether it was queued.
+      // No later check will tell whether it was queued.
       receipt.fail(error)
     }
-    doubtful = []
+    inDoubt = []
     waiters.close()
   }
 }

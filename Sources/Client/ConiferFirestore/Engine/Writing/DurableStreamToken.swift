@@ -1,6 +1,6 @@
-/// A token of the stream of writes, and what it is made durable for.
-enum KeptToken: Sendable {
-  /// The server is to be greeted with it.
+/// A token of the stream of writes, with the reason why it must be durable.
+enum StreamToken: Sendable {
+  /// The greeting to the server will contain it.
   case greeting([UInt8])
   /// The server answered the greeting with it.
   case greeted([UInt8])
@@ -20,8 +20,8 @@ enum KeptToken: Sendable {
 /// durable token: a loss of power may put an answered write back into the queue, and the server
 /// must recognise it.
 struct DurableStreamToken {
-  /// How many answers come between two tokens that are made durable: each time costs a sync, and the server remembers
-  /// no more than a hundred.
+  /// How many answers come between two tokens that are made durable. Each such token costs a sync,
+  /// and the server remembers at most a hundred answers.
   private static let interval = 16
 
   /// The last token that is durable.
@@ -46,7 +46,7 @@ struct DurableStreamToken {
   }
 
   /// A token is durable.
-  mutating func end(_ token: KeptToken) {
+  mutating func end(_ token: StreamToken) {
     if case .answered = token {} else { waiting = nil }
     self.token = token.bytes
   }

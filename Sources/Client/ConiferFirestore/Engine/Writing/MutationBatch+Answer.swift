@@ -3,7 +3,7 @@ import ConiferStorage
 import ConiferWire
 
 extension MutationBatch {
-  /// What stands for a batch that a later version queued, or whose content is lost.
+  /// A placeholder for a batch that a later version queued or whose content is lost.
   static let unreadable = MutationBatch(written: .zero, bases: [], mutations: [])
 
   /// The documents that the batch writes, each once.

@@ -10,20 +10,20 @@ final class WriteSending {
   private(set) var pipeline = WritePipeline(isEnabled: false)
   /// The writes that the server has answered, and of which that could not be stored yet.
   private var unstored: Set<OutboundWriteID> = []
-  private var keeping = DurableStreamToken()
-  let slot: WriteSlot
+  private var durableToken = DurableStreamToken()
+  let serverStream: PersistentWriteStream
   private let store: DocumentStore
   private let writes: DocumentWrites
   private let recovery: StorageRecovery
   private let post: @Sendable (DocumentStep) -> Void
 
   init(
-    _ store: DocumentStore, _ writes: DocumentWrites, _ slot: WriteSlot,
+    _ store: DocumentStore, _ writes: DocumentWrites, _ serverStream: PersistentWriteStream,
     _ recovery: StorageRecovery, _ post: @escaping @Sendable (DocumentStep) -> Void
   ) {
     self.store = store
     self.writes = writes
-    self.slot = slot
+    self.serverStream = serverStream
     self.recovery = recovery
     self.post = post
   }
@@ -32,9 +32,9 @@ final class WriteSending {
   var hasUnstored: Bool { !unstored.isEmpty }
   /// Whether the server has answered a write, and that could not be stored yet.
   func isUnstored(_ id: OutboundWriteID) -> Bool { unstored.contains(id) }
-  /// Whether nobody knows yet if a commit that was reported as failed queued writes: one that was sent and answered would be
-  /// missing when that is looked up.
-  var hasDoubts: Bool { !writes.doubtful.isEmpty }
+  /// Whether it is unknown if a commit that was reported as failed queued writes. A write that was
+  /// sent and answered meanwhile would be missing when that is checked.
+  var hasInDoubtCommits: Bool { !writes.inDoubt.isEmpty }
 
   /// How many writes were sent and not answered.
   var outstanding: Int { pipeline.outstanding.count }
@@ -56,7 +56,7 @@ final class WriteSending {
   /// The network may be used, or not.
   func setEnabled(_ isEnabled: Bool) {
     let sent = unanswered
-    if !isEnabled { slot.close() }
+    if !isEnabled { serverStream.close() }
     run(pipeline.setEnabled(isEnabled))
     if !isEnabled { writes.outcomeUnknown(sent) }
   }
@@ -72,8 +72,8 @@ final class WriteSending {
   ///
   /// - Parameter token: the token that was kept of that user's last stream.
   func userChanged(token: [UInt8]) {
-    // What is durable of the last user's stream says nothing of this one's.
-    keeping = DurableStreamToken()
+    // A durable token of the last user's stream says nothing about this user's stream.
+    durableToken = DurableStreamToken()
     run(pipeline.userChanged(token: token))
   }
 
@@ -90,15 +90,15 @@ final class WriteSending {
   func happened(_ event: WriteStreamEvent) {
     switch event {
     case .opened:
-      slot.opened()
+      serverStream.opened()
       run(pipeline.streamOpened())
     case .greeted(let token): keep(.greeted(token))
     case .answered(let result, let token):
-      slot.served()
+      serverStream.served()
       run(pipeline.answered(commitTime: result.commitTime, result.results, token: token))
     case .closed(let error):
       let sent = unanswered
-      slot.closed(error)
+      serverStream.closed(error)
       let actions = pipeline.streamClosed(error)
       let isRefused = actions.contains { if case .refused = $0 { true } else { false } }
       writes.outcomeUnknown(Array(sent.dropFirst(isRefused ? 1 : 0)))
@@ -107,32 +107,34 @@ final class WriteSending {
   }
 
   /// A time may have come that the stream waits for.
-  func tick() { if slot.tick() { slot.open() } }
+  func tick() { if serverStream.tick() { serverStream.open() } }
   /// The next attempt to open the stream comes at once.
-  func skipBackoff() { if slot.skipBackoff() { slot.open() } }
+  func skipBackoff() { if serverStream.skipBackoff() { serverStream.open() } }
   /// When `tick` is to be called.
-  var deadline: Int64? { slot.deadline }
+  var deadline: Int64? { serverStream.deadline }
 
   // MARK: What the pipeline asks for
 
   private func run(_ actions: [WriteAction]) {
     for action in actions {
-      // What could not be stored comes first: the network is about to be left.
+      // Answers that could not be stored come first, because the network is about to be turned off.
       guard !recovery.isBlocked else { return }
       switch action {
-      case .openStream: if slot.start() { slot.open() }
-      case .idle: slot.idle()
+      case .openStream: if serverStream.start() { serverStream.open() }
+      case .idle: serverStream.idle()
       case .greet(let token): keep(.greeting(token))
       case .keep(let token):
-        if token.isEmpty { keeping = DurableStreamToken() }
-        let isKept = writes.survivePower && keeping.isDurable(token)
+        if token.isEmpty { durableToken = DurableStreamToken() }
+        let isKept = writes.survivePower && durableToken.isDurable(token)
         if !isKept, commit(token) == nil { return }
       case .send(let id, let batch, let token): send(id, batch, token)
       case .read(let after, let count): read(after, count)
       case .accepted(let id, let batch, let commitTime, let results, let token):
         ended(id) { [self] (id) throws(StoreError) in
           let commit = try writes.accepted(id, batch, commitTime, results, token: token)
-          if let commit, keeping.isDue(writes.survivePower) { harden(.answered(token), commit) }
+          if let commit, durableToken.isDue(writes.survivePower) {
+            harden(.answered(token), commit)
+          }
         } orGiveUp: { [writes] id in
           writes.accepted(id, batch)
         }
@@ -142,19 +144,19 @@ final class WriteSending {
         } orGiveUp: { [writes] id in
           writes.refused(id, batch: nil, error)
         }
-      case .inhibitBackoff: slot.inhibitBackoff()
+      case .inhibitBackoff: serverStream.inhibitBackoff()
       }
     }
   }
 
-  /// Stores the token of the stream before anything is sent on it. Without it, a batch that was made, but whose answer
-  /// was lost together with the process, would be made once more.
+  /// Stores the token of the stream before anything is sent on it. Without the token, the server
+  /// would apply a batch twice if the process ends before the answer to the batch is stored.
   ///
   /// - Returns: the commit; nil when it cannot be stored: nothing is sent then.
   private func commit(_ token: [UInt8]) -> CommitID? {
     guard let lane = store.lane else { return nil }
     do throws(StoreError) {
-      return try store.commit([DocumentWrites.keeping(token, of: lane)]).commit
+      return try store.commit([DocumentWrites.saveTokenEdit(token, of: lane)]).commit
     } catch {
       recovery.report(error)
       return nil
@@ -162,45 +164,45 @@ final class WriteSending {
   }
 
   /// Goes on with a token, once it is as durable as the app's writes.
-  private func keep(_ token: KeptToken) {
-    guard writes.survivePower, !token.bytes.isEmpty, !keeping.isDurable(token.bytes) else {
+  private func keep(_ token: StreamToken) {
+    guard writes.survivePower, !token.bytes.isEmpty, !durableToken.isDurable(token.bytes) else {
       return proceed(with: token)
     }
     if let commit = commit(token.bytes) {
-      keeping.wait(for: slot.number)
+      durableToken.wait(for: serverStream.number)
       harden(token, commit)
     }
   }
 
-  private func harden(_ token: KeptToken, _ commit: CommitID) {
+  private func harden(_ token: StreamToken, _ commit: CommitID) {
     writes.durability.tell(whenDurable: commit, in: store.engine) {
-      [post, number = slot.number] result in
-      post(.tokenKept(number, token, result.map { _ in }))
+      [post, number = serverStream.number] result in
+      post(.tokenHardened(number, token, result.map { _ in }))
     }
   }
 
   /// Whether a token is being made durable before anything else is said on the stream.
-  var isKeeping: Bool { keeping.isWaiting(for: slot.number) }
+  var isHardeningToken: Bool { durableToken.isWaiting(for: serverStream.number) }
 
   /// A token of the present stream is as durable as the app's writes, or could not be made so.
-  func kept(_ token: KeptToken, _ result: Result<Void, DatabaseError>) {
+  func tokenHardened(_ token: StreamToken, _ result: Result<Void, DatabaseError>) {
     if case .failure(let error) = result { store.engine.report(error) }
     switch (result, token) {
     case (.success, _):
-      keeping.end(token)
+      durableToken.end(token)
       proceed(with: token)
-    // The server is shown the last durable token until there is another one.
+    // The server gets the last durable token until there is a newer one.
     case (.failure, .answered): break
-    // A batch that is sent now might be made twice: the server is greeted again later.
+    // The server might apply a batch that is sent now twice. It is greeted again later.
     case (.failure(let error), _):
-      slot.stream?.close()
+      serverStream.stream?.close()
       happened(.closed(StatusError(.unavailable, error.message)))
     }
   }
 
-  private func proceed(with token: KeptToken) {
+  private func proceed(with token: StreamToken) {
     switch token {
-    case .greeting(let token): slot.stream?.greet(token: token)
+    case .greeting(let token): serverStream.stream?.greet(token: token)
     case .greeted(let token): run(pipeline.greeted(token: token))
     case .answered: break
     }
@@ -215,9 +217,10 @@ final class WriteSending {
 
   private func send(_ id: BatchID, _ batch: MutationBatch, _ token: [UInt8]) {
     guard let lane = store.lane else { return }
-    slot.used()
+    serverStream.used()
     writes.progress.sent(OutboundWriteID(lane, WriteID(rawValue: UInt64(max(0, id)))))
-    slot.stream?.send(batch.mutations, token: writes.survivePower ? keeping.token : token)
+    serverStream.stream?.send(
+      batch.mutations, token: writes.survivePower ? durableToken.token : token)
   }
 
   /// Stores the server's answer; when that fails, the answer is kept until it can be stored.

@@ -6,10 +6,10 @@ import ConiferStorage
 
 /// The callers of `waitForPendingWrites`, until the writes that waited then have ended.
 final class WriteWaiters {
-  typealias Told = @Sendable (FirestoreError?) -> Void
+  typealias Completion = @Sendable (FirestoreError?) -> Void
 
   private var pending = PendingWriteWaiters()
-  private var waiters: [PendingWriteWaiters.Waiter: Told] = [:]
+  private var waiters: [PendingWriteWaiters.Waiter: Completion] = [:]
   private var last: PendingWriteWaiters.Waiter = 0
   private let store: DocumentStore
   private let outbox: Outbox
@@ -19,8 +19,8 @@ final class WriteWaiters {
     self.outbox = outbox
   }
 
-  /// The oldest write that waits and the newest that ever was; nil when none waits. What a later version queued is never
-  /// sent here, so that nobody waits for it.
+  /// The oldest waiting write and the newest write ever; nil when none waits. Writes that a later
+  /// version queued are never sent by this version, so nobody waits for them.
   private func ends() throws(StoreError) -> (oldest: BatchID, newest: BatchID)? {
     try store.read { (view, lane) throws(StoreError) in
       let totals = try view.totals(lane)
@@ -38,21 +38,21 @@ final class WriteWaiters {
     }
   }
 
-  /// Tells once all writes of now were accepted or refused.
-  func wait(_ told: @escaping Told) {
+  /// Calls back once all writes that are pending now were accepted or refused.
+  func wait(_ completion: @escaping Completion) {
     do throws(StoreError) {
-      // The newest write that ever was may have ended before older ones.
+      // The newest write may have ended before older ones.
       let newest = try ends()?.newest
       last += 1
-      if pending.wait(last, until: newest) { return outbox.addCall { told(nil) } }
-      waiters[last] = told
+      if pending.wait(last, until: newest) { return outbox.addCall { completion(nil) } }
+      waiters[last] = completion
     } catch {
       let error = FirestoreError(error, "The queue could not be read")
-      outbox.addCall { told(error) }
+      outbox.addCall { completion(error) }
     }
   }
 
-  /// Writes have left the queue: callers are told that waited only for writes older than the oldest that still waits.
+  /// Calls back the waiters whose writes are all older than the oldest write that still waits.
   ///
   /// - Throws: when the queue cannot be read; it is called again then.
   func ended() throws(StoreError) {
@@ -61,7 +61,7 @@ final class WriteWaiters {
     tell(pending.ended(oldest - 1), nil)
   }
 
-  /// Another user is signed in, whose writes are others.
+  /// Another user is signed in, with a queue of other writes.
   func userChanged() {
     tell(
       pending.userChanged(),
@@ -72,8 +72,8 @@ final class WriteWaiters {
 
   private func tell(_ done: [PendingWriteWaiters.Waiter], _ error: FirestoreError?) {
     for waiter in done {
-      guard let told = waiters.removeValue(forKey: waiter) else { continue }
-      outbox.addCall { told(error) }
+      guard let completion = waiters.removeValue(forKey: waiter) else { continue }
+      outbox.addCall { completion(error) }
     }
   }
 

@@ -5,7 +5,7 @@ struct PatternParser {
   /// The most levels of groups.
   private static let deepest = 100
   /// The maximum count of a quantifier.
-  private static let mostRepeats = 1000
+  private static let maxRepeats = 1000
 
   /// The units of the text with the offsets of their bytes.
   private var units: [(unit: UInt16, offset: Int)] = []
@@ -143,8 +143,8 @@ struct PatternParser {
       at = start
       return nil
     }
-    guard max(least, most ?? 0) <= Self.mostRepeats else {
-      throw error("A quantifier counts to \(Self.mostRepeats) at most.", at: start)
+    guard max(least, most ?? 0) <= Self.maxRepeats else {
+      throw error("A quantifier counts to \(Self.maxRepeats) at most.", at: start)
     }
     if let most, most < least { throw error("The quantifier's numbers are reversed.", at: start) }
     return (least, most)
@@ -153,7 +153,7 @@ struct PatternParser {
   private mutating func number() -> Int? {
     var value: Int?
     while let unit = peek(), unit &- 0x30 < 10 {
-      value = min((value ?? 0) * 10 + Int(unit - 0x30), Self.mostRepeats + 1)
+      value = min((value ?? 0) * 10 + Int(unit - 0x30), Self.maxRepeats + 1)
       at += 1
     }
     return value

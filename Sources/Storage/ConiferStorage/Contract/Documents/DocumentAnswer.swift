@@ -13,8 +13,9 @@ public struct DocumentAnswer: Sendable {
     self.explanation = explanation
   }
 
-  /// The index that is worth making without anybody's decision: the explanation's hint, when at least 100 documents were
-  /// read for the query, and more than 3.4 times as many as it gives. The vendor's SDK for Apple systems has the same rule.
+  /// The index that a client may declare automatically: the explanation's hint, when at least 100
+  /// documents were read for the query, and more than 3.4 times as many as it returns. The vendor's
+  /// SDK for Apple systems has the same rule.
   public var worthwhileIndex: DocumentIndex? {
     let read = explanation.documentsRead
     return read >= 100 && read * 10 > documents.count * 34 ? explanation.hint : nil
@@ -50,7 +51,7 @@ public struct DocumentExplanation: Hashable, Sendable {
   public var documentsRead = 0
   /// How many entries of indexes were read.
   public var indexEntries = 0
-  /// Whether all that was found had to be sorted; a limit ends the reading otherwise.
+  /// Whether all found documents had to be sorted; otherwise reading stops at the limit.
   public var isSorted = false
   /// How many documents have waiting writes that were laid over them.
   public var overlays = 0
@@ -58,8 +59,8 @@ public struct DocumentExplanation: Hashable, Sendable {
   public var runsRead = 0
   /// Bytes of their bodies before compression.
   public var bytesDecoded = 0
-  /// The index that would have spared reading every document, for the caller to log; nil when none would, or one
-  /// is there.
+  /// The index that would have avoided reading every document, for the caller to log; nil when
+  /// there is none, or when it already exists.
   public var hint: DocumentIndex?
   /// The index that will serve the query once it is built.
   public var building: DocumentIndex?

@@ -106,13 +106,13 @@ public struct DocumentIndex: Sendable {
     nameDirection = last?.direction ?? Self.impliedDirection(named)
   }
 
-  /// The direction of names where none is told.
+  /// The direction of names when none is stated.
   private static func impliedDirection(_ fields: [Field]) -> Direction {
     fields.last?.kind.direction ?? .ascending
   }
 
-  /// Whether names have a direction that the fields do not imply.
-  var tellsNameDirection: Bool { nameDirection != Self.impliedDirection(fields) }
+  /// Whether the direction of names differs from the one that the fields imply.
+  var statesNameDirection: Bool { nameDirection != Self.impliedDirection(fields) }
 }
 
 extension DocumentIndex.Field.Kind {
@@ -149,7 +149,7 @@ extension DocumentIndex: CustomStringConvertible {
   /// The collections, and the fields with how they are held.
   public var description: String {
     var names = fields.map { "\($0.path) \($0.kind)" }
-    if tellsNameDirection { names.append("__name__ \(nameDirection)") }
+    if statesNameDirection { names.append("__name__ \(nameDirection)") }
     let place = scope == .collection ? collectionID : "all collections \(collectionID)"
     return "\(place) on \(names.joined(separator: ", "))"
   }

@@ -21,17 +21,18 @@ public protocol DocumentView: StorageView {
   ///
   /// - Throws: `newerFormat` when a later version stored one of them.
   func overlays(_ lane: Lane, in collection: CollectionPath?) throws(StoreError) -> [Overlay]
-  /// The documents that the waiting writes of a lane change, in their order; of one collection or all. Those are among them
-  /// of which a later version stored what the writes do.
+  /// The documents that the waiting writes of a lane change, in their order; of one collection or
+  /// all. They include documents whose overlay was written by a later version.
   func overlaidPaths(
     _ lane: Lane, in collection: CollectionPath?
   ) throws(StoreError) -> [DocumentPath]
   /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
   ///
-  /// - Parameter id: the tracked query that this one is, or nil. Where its matches have a version the backend may look
-  ///   at them and at what was read later alone; the documents are the same. A number that is not tracked counts as nil.
-  /// - Throws: `invalid` also when another query is tracked under the number, or that of another user. One that was saved
-  ///   for the empty identity serves every user.
+  /// - Parameter id: the tracked query that this query is, or nil. If its matches have a version,
+  ///   the backend may read only the matches and the documents that were read later; the result is
+  ///   the same. A number that is not tracked counts as nil.
+  /// - Throws: `invalid` also when the number belongs to another query, or to another user's. A
+  ///   query that was saved for the empty identity serves every user.
   func query(
     _ lane: Lane, _ query: DocumentQuery, tracked id: QueryID?
   ) throws(StoreError) -> DocumentAnswer

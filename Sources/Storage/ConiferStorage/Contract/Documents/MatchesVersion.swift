@@ -5,7 +5,8 @@ public import ConiferDocument
 public struct MatchesVersion: Hashable, Sendable {
   /// Where the query looks for documents: a collection or a group.
   public let source: DocumentQuery.Source
-  /// The server's time: what the query gives of the stored documents that were read by then is among the matches.
+  /// The server's time: each stored document that was read by then and belongs to the query's
+  /// result is among the matches.
   public let time: Timestamp
 
   /// The time as of which matches of a source are complete.

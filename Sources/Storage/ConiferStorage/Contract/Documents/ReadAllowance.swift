@@ -5,7 +5,8 @@ package import ConiferKeyValue
 package struct ReadAllowance {
   /// The fields that are wanted beside those that the query compares; nil for all.
   package let fields: [FieldPath]?
-  /// Called with about how many bytes more are kept, or fewer where it is negative, before they are.
+  /// Called before memory is used, with the approximate number of bytes; a negative number gives
+  /// bytes back.
   ///
   /// - Returns: whether they may be.
   package let claim: (Int) -> Bool
@@ -16,7 +17,7 @@ package struct ReadAllowance {
     self.claim = claim
   }
 
-  /// Why a query is not answered.
+  /// The error of a query that may use no more memory.
   package static let exceeded = StoreError(
     .tooLarge, "The documents take more memory than there is for them: ask for fewer, with a limit."
   )
@@ -25,8 +26,8 @@ package struct ReadAllowance {
 extension DocumentView {
   /// The documents that a query gives, in its order and up to its limit, without waiting writes.
   ///
-  /// - Parameter allowance: what may be kept. Of what the query has claimed when it is answered, the documents take at
-  ///   most that; it gives nothing back when it fails.
+  /// - Parameter allowance: limits the memory. When the query is answered, the bytes that it has
+  ///   claimed are at least those of the documents; when it fails, it gives nothing back.
   /// - Throws: `tooLarge` when it may keep no more.
   package func query(
     _ tree: TreeID, _ query: DocumentQuery, within allowance: ReadAllowance
@@ -37,7 +38,7 @@ extension DocumentView {
         packed.snapshot, lane, allowance, keepsIndexes: packed.keepsIndexes
       ).answer(query, nil).documents
     }
-    // Another backend knows of no allowance: what it gives is counted afterwards.
+    // Other backends take no allowance, so their documents are counted afterwards.
     let found = try self.query(lane, query).documents
     guard allowance.claim(found.reduce(0) { $0 + $1.memory }) else {
       throw ReadAllowance.exceeded
@@ -53,7 +54,7 @@ extension Document {
   }
 
   /// The document with some fields alone, by the first names of their paths.
-  func keeping(_ selection: FieldSelection) -> Document {
+  func selecting(_ selection: FieldSelection) -> Document {
     guard case .found(let fields) = state else { return self }
     let kept = fields.fields.filter { field in
       selection.names.contains { field.name.utf8.elementsEqual($0.utf8) }

@@ -8,7 +8,7 @@ package struct TargetRecord: Hashable, Sendable {
   package var version = Timestamp.zero
   /// The token with which the server goes on; empty when it starts anew.
   package var token: [UInt8] = []
-  /// Whether the server has ever told all that the query gives.
+  /// Whether the server has ever sent the complete result of the query.
   package var isComplete = false
 
   private static let format: UInt8 = 1
@@ -32,7 +32,7 @@ package struct TargetRecord: Hashable, Sendable {
   /// Nothing known.
   package init() {}
 
-  /// Reads what is stored of a query; what makes no sense counts as nothing known.
+  /// Reads the stored record of a query; an invalid record counts as nothing known.
   package init(_ query: TrackedQuery) {
     self.init(query.resumeToken)
     isComplete = query.isComplete

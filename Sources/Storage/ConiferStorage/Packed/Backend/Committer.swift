@@ -9,15 +9,15 @@ final class Committer {
   private let repairer: Repairer
   private let activity: Activity
   /// Whether trees may have indexes.
-  private let keepsIndexes: Bool
+  private let maintainsIndexes: Bool
   /// Whether every tree is known to be found by its name.
   private var hasCheckedNames = false
 
-  init(_ writer: StoreWriter, _ repairer: Repairer, _ activity: Activity, keepsIndexes: Bool) {
+  init(_ writer: StoreWriter, _ repairer: Repairer, _ activity: Activity, maintainsIndexes: Bool) {
     self.writer = writer
     self.repairer = repairer
     self.activity = activity
-    self.keepsIndexes = keepsIndexes
+    self.maintainsIndexes = maintainsIndexes
   }
 
   /// Applies commits and answers each.
@@ -45,7 +45,8 @@ final class Committer {
     }
   }
 
-  /// Writes the uses of queries that no commit has stored; before the store is suspended or closed.
+  /// Stores the uses of queries that no commit has stored yet; called before the store is suspended
+  /// or closed.
   func storeUses() throws(StoreError) {
     let uses = activity.uses.sorted { $0.value < $1.value }.map { (name: $0.key, use: $0.value) }
     guard !uses.isEmpty else { return }
@@ -57,8 +58,8 @@ final class Committer {
     activity.stored(stored)
   }
 
-  /// Applies a group in one batch, and one by one when the store refuses that: a commit that is too
-  /// large, or for which there is no space, fails alone.
+  /// Applies a group in one batch. When the store refuses the batch, the commits are applied one by
+  /// one, so that only a commit that is too large, or has no space, fails.
   private func results(
     _ group: [PackedEngine.Pending], _ trees: Set<TreeID>
   ) -> [Result<CommitReceipt, StoreError>] {
@@ -84,9 +85,9 @@ final class Committer {
     defer { tx.close() }
     var outcomes: [Result<(writes: [WriteID], queries: [QueryID]), StoreError>] = []
     var durability = Durability.relaxed
-    // The overlay of a document may grow when one of its writes ends, and shrinks when the next
-    // ones do.
-    tx.frees = group.allSatisfy { $0.edits.endWrites || $0.edits.letWritesEnd }
+    // Such commits may use the reserve: the end of a write may make a document's overlay larger,
+    // but the end of the next writes makes it smaller.
+    tx.frees = group.allSatisfy { $0.edits.onlyEndWrites || $0.edits.letWritesEnd }
     for pending in group {
       let saved = tx.state
       do throws(StoreError) {
@@ -117,7 +118,7 @@ final class Committer {
         "This store goes no further than \(writer.store.traits.strongest): commit at that, or choose "
           + "another backend.")
     }
-    var applier = CommitApplier(tx, keepsIndexes: keepsIndexes)
+    var applier = CommitApplier(tx, maintainsIndexes: maintainsIndexes)
     try applier.apply(pending.edits)
     try applier.findUncovered(in: trees)
     return (applier.writes, applier.queries)
@@ -140,7 +141,7 @@ final class Committer {
 extension [StorageEdit] {
   /// Whether they take writes out of those that wait, and otherwise store what the server's answer says. There are only as
   /// many such commits as writes that wait.
-  fileprivate var endWrites: Bool {
+  fileprivate var onlyEndWrites: Bool {
     isEmpty || contains(where: \.endsWrites) && allSatisfy { $0.endsWrites || $0.mayBeAnswer }
   }
 
@@ -177,20 +178,20 @@ extension StorageEdit {
 struct CommitApplier {
   let tx: LeafTransaction
   /// Whether the tree's indexes may be kept: their keys show values.
-  let keepsIndexes: Bool
+  let maintainsIndexes: Bool
   private var infos: [TreeID: TreeInfo] = [:]
   private(set) var writes: [WriteID] = []
   private(set) var queries: [QueryID] = []
   private(set) var written: [(tree: TreeID, place: WrittenPlace)] = []
   /// Lanes in which writes ended.
   private var finished: Set<Lane> = []
-  private var overlays: OverlayKeeper
-  private var versions = MatchesVersionKeeper()
+  private var overlays: OverlayMaintainer
+  private var versions = MatchesVersionCollector()
 
-  init(_ tx: LeafTransaction, keepsIndexes: Bool) {
+  init(_ tx: LeafTransaction, maintainsIndexes: Bool) {
     self.tx = tx
-    self.keepsIndexes = keepsIndexes
-    overlays = OverlayKeeper(tx)
+    self.maintainsIndexes = maintainsIndexes
+    overlays = OverlayMaintainer(tx)
   }
 
   mutating func apply(_ edits: [StorageEdit]) throws(StoreError) {
@@ -251,23 +252,23 @@ struct CommitApplier {
       writes.append(try queue(lane).enqueue(payload))
       overlays.didQueue(payload, in: lane)
     case .restore(let lane, let entry):
-      try noteChange(lane, entry.id)
+      try recordChange(lane, entry.id)
       try queue(lane).restore(entry)
       overlays.didChange(entry.payload, in: lane)
     case .replace(let lane, let id, let payload):
       try requireFit(payload, lane)
-      try noteChange(lane, id)
+      try recordChange(lane, id)
       try queue(lane).replace(id, payload)
       overlays.didChange(payload, in: lane)
     case .setState(let lane, let id, let state):
       if case .rejected = state {
-        try noteChange(lane, id, from: .unanswered)
+        try recordChange(lane, id, from: .unanswered)
       } else {
-        try noteChange(lane, id, from: .rejected)
+        try recordChange(lane, id, from: .rejected)
       }
       try queue(lane).setState(id, state)
     case .finish(let lane, let id, let outcome):
-      try noteChange(lane, id, ends: true)
+      try recordChange(lane, id, ends: true)
       try queue(lane).finish(id, outcome)
       finished.insert(lane)
     case .purge(let lane):
@@ -354,12 +355,12 @@ struct CommitApplier {
     if payload.kind == .tree { try info(lane.tree).order.requireNodes() }
   }
 
-  /// Notes, for the overlays of documents, that a write of a lane changes or ends.
+  /// Records, for the overlays of documents, that a write of a lane changes or ends.
   ///
   /// - Parameters:
   ///   - section: the section of the lane that it must be in; nil for any.
   ///   - ends: whether the write leaves the queue.
-  private mutating func noteChange(
+  private mutating func recordChange(
     _ lane: Lane, _ id: WriteID, from section: QueueReader.Section? = nil, ends: Bool = false
   ) throws(StoreError) {
     guard try info(lane.tree).order == .documents, let found = try queue(lane).reader.find(id),
@@ -370,7 +371,7 @@ struct CommitApplier {
     } else {
       overlays.didChange(found.entry.payload, in: lane)
     }
-    // Data that only this write kept from eviction may be evicted now.
+    // Data that was covered only by this write may be evicted now.
     uncover(lane.tree, weight: 1)
   }
 
@@ -378,7 +379,7 @@ struct CommitApplier {
     _ tree: TreeID, _ definitions: [DeclaredIndex]
   ) throws(StoreError) {
     let info = try info(tree)
-    guard keepsIndexes || definitions.isEmpty else {
+    guard maintainsIndexes || definitions.isEmpty else {
       throw StoreError(
         .unsupported,
         "An encrypted store keeps no indexes, since the values of their keys would be readable: "
@@ -394,7 +395,7 @@ struct CommitApplier {
     }
     var set = try IndexSet.read(tx, tree)
     guard try set.declare(definitions) else { return }
-    // What was edited so far belongs to the indexes that were declared then.
+    // Earlier edits of this commit belong to the indexes that were declared before.
     try tx.flush(tree)
     try set.write(tx, tree)
   }

@@ -8,7 +8,7 @@ final class Housekeeper {
   private var pass = TidyPass()
   /// The newest commit when the pass began.
   private var passBegan = CommitID(rawValue: 0)
-  /// The commit behind which a whole pass found nothing to do.
+  /// The commit after which a complete pass found nothing to do.
   private var tidied: CommitID?
 
   init(_ writer: StoreWriter, _ repairer: Repairer) {
@@ -22,7 +22,7 @@ final class Housekeeper {
   /// Forgets what was known of the store, which another process may have had since.
   func forget() { tidied = nil }
 
-  /// Goes on until all is tidy or the time is over.
+  /// Runs passes until nothing is left to do or the time is over.
   func tidy(until end: ContinuousClock.Instant) throws(StoreError) {
     while !isTidy, ContinuousClock.now < end {
       if pass.isAtStart { passBegan = writer.lastCommit }
@@ -34,7 +34,7 @@ final class Housekeeper {
           return isDone
         }
       } catch {
-        // The run that the pass stands at is in a tree that was erased since.
+        // The next run of the pass is in a tree whose key was erased.
         if error.code == .wrongKey { pass = TidyPass() }
         throw error
       }
@@ -50,7 +50,7 @@ final class Housekeeper {
       }
     } catch {
       guard repairer.policy.leavesAsIs(error) else { throw error }
-      // What may not be set aside is left as it is, with the runs around it.
+      // Damage that must not be set aside is left as it is, with the neighbouring runs.
       return try writer.read { (view) throws(StoreError) in try pass.skip(view) }
     }
   }

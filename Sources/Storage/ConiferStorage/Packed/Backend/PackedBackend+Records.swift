@@ -2,59 +2,61 @@ package import ConiferKeyValue
 import ConiferLeafStore
 
 /// A record as it stands in a store.
-package struct HeldRecord: Sendable {
+package struct StoredRecord: Sendable {
   package let space: Space
   package let key: Bytes
   package let value: Bytes
 }
 
-/// A backend that keeps the records of `PackedBackend`, which the kit counts, and changes behind its back.
+/// A backend with the records of a `PackedBackend`. The conformance kit counts these and changes
+/// them directly.
 package protocol PackedRecords: StorageBackend {
-  /// The trees whose stored usage is not what a scan of their records counts, in words.
+  /// The trees whose stored usage differs from a scan of their records, in words.
   ///
   /// - Throws: `damaged`, `io`, `closed`, `suspended`.
   func usageDrift() throws(StoreError) -> [String]
   /// All records, by space and key.
   ///
   /// - Throws: `damaged`, `io`, `closed`, `suspended`.
-  func records() throws(StoreError) -> [HeldRecord]
-  /// Replaces all records, and gives another backend on the same store; this one must not be used then.
+  func records() throws(StoreError) -> [StoredRecord]
+  /// Replaces all records, and returns another backend on the same store; this one must not be used
+  /// after that.
   ///
   /// - Throws: as opening a store.
   func replaced(
-    by records: [HeldRecord], _ options: StorageOptions
+    by records: [StoredRecord], _ options: StorageOptions
   ) async throws(StoreError) -> any StorageBackend
 }
 
-extension HeldRecord {
+extension StoredRecord {
   /// The same payload under another key, as if it had been written there.
-  package func moved(to key: Bytes) -> HeldRecord {
-    HeldRecord(
+  package func moved(to key: Bytes) -> StoredRecord {
+    StoredRecord(
       space: space, key: key,
       value: Record.seal(space, key, Bytes(value.dropFirst(Record.overhead))))
   }
 
   /// Another value under the key, as it is.
-  package func holding(_ value: Bytes) -> HeldRecord {
-    HeldRecord(space: space, key: key, value: value)
+  package func holding(_ value: Bytes) -> StoredRecord {
+    StoredRecord(space: space, key: key, value: value)
   }
 }
 
 extension PackedBackend: PackedRecords {
-  package func records() throws(StoreError) -> [HeldRecord] {
+  package func records() throws(StoreError) -> [StoredRecord] {
     let view = try store.view()
     defer { view.close() }
-    var records: [HeldRecord] = []
+    var records: [StoredRecord] = []
     for space in Spaces.all {
       for (key, value) in try view.entries(space, prefix: []) {
-        records.append(HeldRecord(space: space, key: key, value: value))
+        records.append(StoredRecord(space: space, key: key, value: value))
       }
     }
     return records
   }
 
   package func replaced(
-    by records: [HeldRecord], _ options: StorageOptions
+    by records: [StoredRecord], _ options: StorageOptions
   ) async throws(StoreError) -> any StorageBackend {
     var batch = Batch()
     for space in Spaces.all {

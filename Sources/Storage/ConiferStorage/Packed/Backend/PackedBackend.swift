@@ -10,7 +10,7 @@ import Synchronization
 public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// The facts about this backend.
   public let traits: BackendTraits
-  /// The store under the backend; closing or changing it behind the backend's back breaks both.
+  /// The store under the backend; closing or changing it directly breaks both.
   public let store: Store
   let engine: PackedEngine
   private let trainer: DictionaryTrainer
@@ -130,7 +130,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
-  /// Refuses to wait within the store's own work, which would wait for itself.
+  /// Refuses a call that waits within the store's own work, since it would wait for itself.
   private func requireOtherWork() throws(StoreError) {
     guard !thread.isWorking else {
       throw StoreError(
@@ -143,8 +143,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// Whether this process opened the store, and is no child of a fork of it.
   var isOwnProcess: Bool { Platform.processStamp == process }
 
-  /// Refuses the child of a fork, which has the open files but neither the store's thread nor its
-  /// lock: whatever it did could meet what the parent does.
+  /// Refuses the child of a fork. It has the open files but neither the store's thread nor its
+  /// lock, so its changes could collide with the parent's.
   func requireOwnProcess() throws(StoreError) {
     guard isOwnProcess else {
       throw StoreError(
@@ -185,8 +185,8 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   // MARK: Reads
 
-  /// Reads the node at a path in a moment of its own; a leaf that was read before and has not changed
-  /// since is given without a view of the store.
+  /// Reads the node at a path. A leaf that was read before and has not changed is returned from
+  /// memory, without a view of the store.
   ///
   /// - Throws: as the contract says.
   public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
@@ -197,10 +197,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
-  /// Reads one moment.
+  /// Reads one consistent state.
   ///
-  /// When a damaged record of a cache is met, it is set aside and the closure is called again; also,
-  /// once at most, when a commit comes between two of its reads before the store was asked.
+  /// The closure is called again when a damaged record of a cache was set aside, and at most once
+  /// when a commit came between an answer from memory and the opening of the store's view.
   ///
   /// - Throws: what the closure throws, and as the contract says.
   public func read<R>(_ body: (any StorageView) throws(StoreError) -> R) throws(StoreError) -> R {
@@ -215,10 +215,11 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
-  /// Reads the newest generation; the store's view is opened when memory does not know what is asked.
+  /// Reads the newest generation; the store's view is opened when memory does not have what is
+  /// asked for.
   ///
-  /// When a commit came between an answer of memory and the view, the closure is called again, with the
-  /// view opened first.
+  /// When a commit came between an answer from memory and the opening of the view, the closure is
+  /// called again, with the view opened first.
   private func readNewest<R>(
     _ body: (LeafSnapshot) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -239,7 +240,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
-  /// Reads one moment of the store, again each time a damaged record was set aside.
+  /// Reads one consistent state of the store, and again each time a damaged record was set aside.
   func reading<R>(_ body: (LeafSnapshot) throws(StoreError) -> R) throws(StoreError) -> R {
     try requireOwnProcess()
     return try repairing { () throws(StoreError) in
@@ -249,14 +250,14 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
-  /// Does something that reads, again each time that damage which stood in its way was repaired.
+  /// Runs a closure that reads, and again each time a repair removed the damage that it met.
   private func repairing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
     try engine.policy.retrying { (_) throws(StoreError) in
       try body()
     } repair: { (place) throws(StoreError) in
-      // Within the store's own work nothing can be repaired beside it.
+      // A repair is work of the store, so it cannot run within other work.
       guard !thread.isWorking else { return }
-      // Commits go on between those of the repair.
+      // Other commits may come between the commits of a repair.
       var repair = RepairProgress(place)
       while !repair.isDone {
         let begun = repair
@@ -268,7 +269,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
-  /// Does something on the store's thread and waits for it, holding up the caller's.
+  /// Runs something on the store's thread, and blocks the calling thread until it is done.
   func waiting<R: Sendable>(
     _ body: @escaping @Sendable (PackedEngine) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -286,7 +287,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     return try answer.wait { $0 }.get()
   }
 
-  /// Has somebody told each time that a report of damage is stored.
+  /// Sets the handler that is called each time a report of damage is stored.
   public func observeIncidents(_ handler: (@Sendable () -> Void)?) {
     engine.incidentObserver.withLock { $0 = handler }
   }
@@ -301,19 +302,20 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   // MARK: Life
 
-  /// Trains a dictionary for a tree that deserves one, folds deltas, joins small runs, packs runs
-  /// anew that a newer dictionary makes smaller, and lets the store give space back.
+  /// Trains a dictionary for a tree if one is worthwhile, folds deltas, joins small runs, repacks
+  /// runs that a newer dictionary makes smaller, and lets the store free space.
   ///
-  /// Training takes up to about 100 ms on the caller's side, whatever the slice; commits go on.
+  /// Training takes up to about 100 ms on the caller's thread, whatever the slice; commits continue
+  /// meanwhile.
   ///
   /// - Throws: as the contract says.
   public func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
-    // Idle means no reading: what is tidy has not changed since it was looked at.
+    // When nothing was committed since the last complete pass, nothing is read at all.
     let wasTidy = try await run { (engine) in engine.housekeeper.isTidy }
     if !wasTidy { _ = try await train() }
     let isMore = try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
     if isMore || wasTidy { return isMore }
-    // What was packed anew may tell that another dictionary is due.
+    // After repacking, the measured ratio may show that a new dictionary is due.
     return try await train()
   }
 
@@ -324,7 +326,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     return true
   }
 
-  /// What a tree's data gives for a dictionary; an authority's damaged data gives none.
+  /// The result of training on a tree's data; nil for an authority with damaged data.
   private func trained() throws(StoreError) -> Training? {
     do throws(StoreError) {
       return try repairing { () throws(StoreError) in try trainer.train() }
@@ -334,7 +336,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     }
   }
 
-  /// Lets go of every file lock until `resume()`.
+  /// Releases every file lock until `resume()`.
   ///
   /// - Throws: as the contract says.
   public func suspend() async throws(StoreError) {
@@ -358,7 +360,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     do throws(StoreError) {
       try await run { (engine) throws(StoreError) in try engine.close() }
     } catch {
-      // Somebody else closed it first.
+      // Another caller closed it first.
       guard error.code == .closed else { throw error }
     }
   }

@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 import Synchronization
 
-/// Gives each part that changes the store its turn: commits, eviction, building of indexes,
-/// mending, housekeeping. Each has its own state, and is told what the others changed.
+/// Runs the parts that change the store in turn: commits, eviction, building of indexes, mending,
+/// housekeeping. Each part has its own state, and is informed of the changes of the others.
 final class PackedEngine: @unchecked Sendable {
   // Unchecked: `activity`, `leaves`, `policy` and `incidentObserver` are safe on any thread. All else is used within `drain` alone,
   // which `StoreThread` calls on one thread at a time.
@@ -18,7 +18,7 @@ final class PackedEngine: @unchecked Sendable {
   /// A piece of work for the thread that drains the queue.
   enum Work: Sendable {
     case commit(Pending)
-    /// Gets the engine, or why there is none any more.
+    /// Gets the engine, or the error why there is none any more.
     case task(@Sendable (Result<PackedEngine, StoreError>) -> Void)
   }
 
@@ -40,7 +40,7 @@ final class PackedEngine: @unchecked Sendable {
     writer = StoreWriter(leaves)
     repairer = Repairer(writer, options.role)
     committer = Committer(
-      writer, repairer, activity, keepsIndexes: options.encryption == nil)
+      writer, repairer, activity, maintainsIndexes: options.encryption == nil)
     evictor = Evictor(writer, repairer, activity, options)
     indexBuilder = IndexBuilder(writer, repairer)
     mender = Mender(writer, repairer)
@@ -56,15 +56,15 @@ final class PackedEngine: @unchecked Sendable {
   /// The policy by which damage is repaired or left.
   var policy: DamagePolicy { repairer.policy }
 
-  /// Does queued work in order; neighbouring commits share one batch. Without work, it does a slice of
-  /// eviction or index building. Then, with or without work, it goes on with mending that was to be done before.
+  /// Does queued work in order; adjacent commits share one batch. If there is no work, it does a
+  /// slice of eviction or index building. Then it continues mending that was pending before.
   ///
-  /// - Parameter isAwaited: whether more work has come, which slices then make way for.
+  /// - Parameter isAwaited: whether more work has come; slices end then.
   /// - Returns: whether something is left to do while no work waits.
   func drain(_ works: [Work], isAwaited: () -> Bool = { false }) -> Bool {
     let wasMending = mender.hasWork
     if works.isEmpty { doIdleSlice(isAwaited) }
-    // Mending that one of these commits makes necessary begins later, so that no commit waits for it.
+    // Mending that becomes necessary by these commits begins later, so that no commit waits for it.
     defer {
       if wasMending { mender.catchUp(isAwaited: isAwaited) } else { mender.forgetWritten() }
     }
@@ -97,7 +97,8 @@ final class PackedEngine: @unchecked Sendable {
     evictor.checkBudget()
   }
 
-  /// Tidies for about as long as said: what waits first, then runs, then the store itself.
+  /// Does housekeeping for about the given time: first pending index building and mending, then
+  /// runs, then the store itself.
   ///
   /// - Returns: whether there is more to tidy.
   func tidy(_ slice: Duration) throws(StoreError) -> Bool {
@@ -109,7 +110,7 @@ final class PackedEngine: @unchecked Sendable {
     while mender.hasWork, ContinuousClock.now < end { mender.slice() }
     guard !indexBuilder.hasWork, !mender.hasWork else { return true }
     try housekeeper.tidy(until: end)
-    // Idle means no reading either: a pass runs again only after a commit.
+    // When nothing has changed, nothing is read either: a pass runs again only after a commit.
     guard housekeeper.isTidy else { return true }
     return try writer.store.tidy(max(.milliseconds(1), end - ContinuousClock.now))
   }
@@ -129,24 +130,26 @@ final class PackedEngine: @unchecked Sendable {
     try mender.resume()
   }
 
-  /// Lets go of the store until `resume`; when that fails, all goes on as before.
+  /// Releases the store until `resume`; when that fails, everything continues as before.
   func suspend() throws(StoreError) {
-    // The last uses of queries may be lost: that is no reason to fail.
+    // A failure here is ignored, since only the last uses of queries would be lost.
     try? committer.storeUses()
-    // Stopped first: memory must not answer for a store that is gone, and a view would keep the store open.
+    // Mending and the cache are stopped first: a cached answer must not outlive the open store, and
+    // a view would keep the store open.
     mender.stop()
     leaves.generations.stop()
     do throws(StoreError) {
       try writer.store.suspend()
     } catch {
       leaves.generations.resume()
-      // A store that is closed, or is suspended all the same, has nothing to mend until it is opened.
+      // If the store is closed or suspended after all, this fails, and mending begins at the next
+      // opening.
       try? mender.resume()
       throw error
     }
   }
 
-  /// Takes the store again, which another process may have had since.
+  /// Opens the suspended store again; another process may have used it meanwhile.
   func resume() throws(StoreError) {
     try writer.store.resume()
     try forgetStore()

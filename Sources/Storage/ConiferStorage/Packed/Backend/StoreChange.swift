@@ -5,26 +5,27 @@ import ConiferLeafStore
 struct StoreChange {
   /// The counts of the trees that changed.
   var usage: [TreeID: UsageRow] = [:]
-  /// What `StoreWriter.recountedTree` counted before, when its counts changed.
+  /// The earlier counts of `StoreWriter.recountedTree`, when they changed.
   var recountedBefore: UsageRow?
   /// About how many bytes the store wrote; 0 when nothing changed.
   var bytes = 0
   var effects: CommitEffects
 }
 
-/// What a change did to queries and pins, and to the data that they cover.
+/// The effect of a change on queries and pins, and on the data that they cover.
 struct CoverChange {
-  /// Trees in which data may have lost what covered it, or come where nothing does.
+  /// Trees in which data may have become uncovered, or was written where nothing covers it.
   var uncovered: Set<TreeID> = []
   /// How much may have become evictable: pins and queries weigh much, keys of queries little.
   var uncoveredWeight = 0
   var wiped: Set<TreeID> = []
   var removed: Set<Activity.Name> = []
-  /// Queries that were saved without a last use of the caller's.
+  /// Queries that were saved without a last use given by the caller.
   var saved: [Activity.Name] = []
 }
 
-/// What a transaction did that eviction, indexes and mending must know, beside what it counts.
+/// The effects of a transaction that eviction, indexes and mending must know of, besides the
+/// counts.
 struct CommitEffects {
   /// Trees that lost records, and are to be mended.
   var damagedTrees: Set<TreeID> = []
@@ -48,7 +49,7 @@ extension LeafTransaction {
     }
     _modify {
       var effects = effects
-      // The only copy, so that its sets are changed in place.
+      // The only copy is changed in place, so that its sets are not copied.
       state.effects = nil
       defer { state.effects = effects }
       yield &effects

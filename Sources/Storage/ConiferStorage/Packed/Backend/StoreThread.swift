@@ -8,8 +8,8 @@ package import ConiferKeyValue
   import Musl
 #endif
 
-/// Does work for a store, one batch at a time: on a thread of its own, so that calls which block hold up no
-/// task, or on the thread of a caller that waits anyway.
+/// Does work for a store, one batch at a time: on its own thread, so that blocking calls do not
+/// block tasks, or on the thread of a caller that waits anyway.
 ///
 /// `submit` and `perform` may be called from any thread. No two threads drain at once, and each batch is
 /// drained by one thread from beginning to end, as LMDB's write transactions need. Work is queued under a lock
@@ -27,12 +27,13 @@ package final class StoreThread<Work: Sendable>: Sendable {
   private let queue: Monitor<Queue>
   private let drain: @Sendable ([Work], _ isAwaited: () -> Bool) -> Bool
 
-  /// A thread that hands whatever was queued meanwhile to a closure, batch after batch.
+  /// A thread that passes the queued work to a closure, batch after batch.
   ///
   /// - Parameters:
-  ///   - hasIdleWork: whether there is something to do before any work comes.
-  ///   - drain: does work, and may ask whether more has come since. It says whether something is
-  ///     left to do while no work waits: then it is called again, with an empty batch when nothing came meanwhile.
+  ///   - hasIdleWork: whether there is something to do before any work is queued.
+  ///   - drain: does work, and may ask whether more was queued meanwhile. It returns whether
+  ///     something is left to do while no work waits; then it is called again, with an empty batch
+  ///     if nothing was queued.
   /// - Throws: `io` when the system has no thread left.
   package init(
     hasIdleWork: Bool = false,
@@ -68,18 +69,18 @@ package final class StoreThread<Work: Sendable>: Sendable {
     }
   }
 
-  /// Whether the calling thread does this work at this moment, so that it would wait for itself when it
-  /// waited for more of it.
+  /// Whether the calling thread is doing this work now, so that waiting for more of it would never
+  /// end.
   package var isWorking: Bool {
     let caller = Platform.thread
-    return caller != 0 && queue.lend { $0.worker == caller }
+    return caller != 0 && queue.withValue { $0.worker == caller }
   }
 
-  /// Does work at once on the calling thread when nothing else is being done or left to do, which saves
-  /// two changes of threads; else queues it. False when the thread has ended.
+  /// Does work at once on the calling thread when the thread is idle and nothing is left to do,
+  /// which saves two thread switches; otherwise queues it. False when the thread has ended.
   package func perform(_ work: Work) -> Bool {
     let caller = Platform.thread
-    let isMine = queue.lend { queue -> Bool? in
+    let isMine = queue.withValue { queue -> Bool? in
       guard !queue.isEnding else { return nil }
       guard queue.worker == nil, queue.works.isEmpty, !queue.hasIdleWork else { return false }
       queue.worker = caller
@@ -88,7 +89,7 @@ package final class StoreThread<Work: Sendable>: Sendable {
     guard let isMine else { return false }
     guard isMine else { return submit(work) }
     let hasIdleWork = drain([work]) { isAwaited }
-    let wakesThread = queue.lend { queue in
+    let wakesThread = queue.withValue { queue in
       queue.worker = nil
       queue.hasIdleWork = hasIdleWork
       return hasIdleWork || queue.isEnding || !queue.works.isEmpty
@@ -98,7 +99,7 @@ package final class StoreThread<Work: Sendable>: Sendable {
   }
 
   /// Whether work waits that was queued since the last was taken.
-  private var isAwaited: Bool { queue.lend { !$0.works.isEmpty } }
+  private var isAwaited: Bool { queue.withValue { !$0.works.isEmpty } }
 
   /// Ends the thread after the work that was queued so far.
   package func end() {
@@ -106,7 +107,7 @@ package final class StoreThread<Work: Sendable>: Sendable {
   }
 }
 
-/// What the generic thread shows to the C entry point.
+/// The part of the generic thread that the C entry point can call.
 private protocol Runnable: AnyObject {
   func run()
 }
@@ -126,7 +127,7 @@ extension StoreThread: Runnable {
       }
       if works.isEmpty, isEnding { return }
       let hasIdleWork = drain(works) { isAwaited }
-      queue.lend { queue in
+      queue.withValue { queue in
         queue.worker = nil
         queue.hasIdleWork = hasIdleWork
       }
@@ -185,8 +186,8 @@ package final class Monitor<Value: Sendable>: @unchecked Sendable {
     return body(&value)
   }
 
-  /// Changes the value in a way that nobody waits for.
-  package func lend<R>(_ body: (inout Value) -> R) -> R {
+  /// Accesses the value without waking a waiting thread.
+  package func withValue<R>(_ body: (inout Value) -> R) -> R {
     pthread_mutex_lock(mutex)
     defer { pthread_mutex_unlock(mutex) }
     return body(&value)

@@ -1,16 +1,17 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Changes the store, a batch at a time, and reports what each change did; for whoever does the store's work.
+/// Changes the store, a batch at a time, and reports the effect of each change; used by the thread
+/// that does the store's work.
 final class StoreWriter {
   let leaves: LeafStore
   /// Called with each change that the store has taken.
   var changed: (StoreChange) -> Void = { _ in }
-  /// The tree whose counts are also reported as they were before a change.
+  /// The tree whose counts before a change are also reported.
   var recountedTree: TreeID?
   private(set) var lastCommit = CommitID(rawValue: 0)
-  /// What all commits so far survive. Relaxed after opening and resuming: the process that wrote the
-  /// newest commit may have died before its sync.
+  /// The durability of all commits so far. It is relaxed after opening and resuming: the process
+  /// that wrote the newest commit may have died before its sync.
   private var survived = Durability.relaxed
 
   init(_ leaves: LeafStore) { self.leaves = leaves }
@@ -26,7 +27,7 @@ final class StoreWriter {
 
   /// Makes a change in one batch.
   ///
-  /// - Parameter durability: no more than the store can do is asked of it.
+  /// - Parameter durability: it is limited to what the store supports.
   func change<R>(
     _ durability: Durability, _ body: (LeafTransaction) throws(StoreError) -> R
   ) throws(StoreError) -> R {
@@ -45,7 +46,7 @@ final class StoreWriter {
         lastCommit = try leaves.apply(tx, Batch(), durability)
         survived = durability
       }
-      // No record changes where a query is saved again as it is, but it counts as used.
+      // A query that is saved again unchanged changes no record, but counts as used.
       changed(StoreChange(effects: CommitEffects(cover: tx.effects.cover)))
       return lastCommit
     }

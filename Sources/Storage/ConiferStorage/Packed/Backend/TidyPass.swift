@@ -6,7 +6,7 @@ struct TidyPass {
   /// How many runs one step looks at, so that it holds commits for milliseconds.
   private static let stride = 32
 
-  /// The run that the next step begins behind; empty at the start of a pass.
+  /// The run after which the next step begins; empty at the start of a pass.
   private var position = Bytes()
   /// The dictionaries that this pass found in use.
   private var named = NamedDictionaries()
@@ -38,12 +38,12 @@ struct TidyPass {
     }
     var (result, isDone) = next(keys)
     result.named = isDone ? NamedDictionaries() : named
-    // Only a pass that saw every run as it is now knows what none of them names.
+    // Only a pass that saw every run in its current state knows which dictionaries are not in use.
     if isDone, isQuiet, !tx.state.isChanged { try named.dropOthers(tx) }
     return (result, isDone)
   }
 
-  /// Goes on without doing this step's work.
+  /// Skips the runs of this step.
   func skip(_ view: any OrderedView) throws(StoreError) -> (TidyPass, isDone: Bool) {
     var (result, isDone) = next(try keys(view))
     if !isDone { result.named.isWhole = false }
@@ -74,7 +74,7 @@ struct TidyPass {
     var previous: (key: Bytes, raw: Int, stored: Int)?
     for key in keys {
       if done.contains(key) {
-        // Only neighbours are joined.
+        // Only adjacent runs are joined.
         previous = nil
         continue
       }
@@ -83,7 +83,7 @@ struct TidyPass {
       let prefix = DeltaRecord.prefix(editor.tree, head.number)
       let hasDeltas = try !editor.tx.keys(Spaces.deltas, prefix: prefix, limit: 1).isEmpty
       if hasDeltas { try editor.fold(key) }
-      // What would not fit as stored would be split again, in every pass.
+      // Runs whose stored size would be too large would be split again in every pass.
       if let small = previous, small.raw + head.rawCount < editor.tx.sizing.rawTarget * 3 / 4,
         small.stored + value.count <= editor.tx.sizing.bestStored
       {

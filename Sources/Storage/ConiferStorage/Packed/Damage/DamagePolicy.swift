@@ -3,11 +3,12 @@ import ConiferLeafStore
 
 /// What is lost with a damaged record.
 enum DamageCost {
-  /// Everything: no store can do without its registry of trees.
+  /// Everything: the store cannot be used without its registry of trees.
   case store
   /// The leaves of a run: their range is dropped, and the queries over it are incomplete.
   case run
-  /// The same, but the record does not say which run is its: the run is dropped when it is read.
+  /// The leaves of a run, but the record does not say of which one: the run is dropped when it is
+  /// read.
   case partOfRun
   /// Every run that is packed with the dictionary.
   case runsOfDictionary
@@ -17,7 +18,7 @@ enum DamageCost {
   case partOfWrite
   /// What became of a write that is answered.
   case finishedWrite
-  /// A tracked query; the number of the last one is made up anew.
+  /// A tracked query. If the last number is lost too, numbers continue far above.
   case query
   /// What is known of a query's children: it is incomplete.
   case keysOfQuery
@@ -61,7 +62,7 @@ enum DamageCost {
   }
 }
 
-/// Decides whether a damaged record is repaired, and tries again what the damage stopped.
+/// Decides whether a damaged record is repaired, and retries the operation that met it.
 struct DamagePolicy: Sendable {
   let role: StoreRole
 
@@ -76,27 +77,27 @@ struct DamagePolicy: Sendable {
     }
   }
 
-  /// Whether an error tells of a damaged record that is repaired, and was not tried yet.
+  /// Whether an error reports a damaged record that may be repaired and was not tried yet.
   func repairs(_ error: StoreError, _ tried: Set<StoreError.Place>) -> Bool {
     guard error.code == .damaged, let place = error.place else { return false }
     return repairs(place) && !tried.contains(place)
   }
 
-  /// Whether an error tells of a damaged record that stays as it is.
+  /// Whether an error reports a damaged record that must stay as it is.
   func leavesAsIs(_ error: StoreError) -> Bool {
     guard error.code == .damaged, let place = error.place else { return false }
     return !repairs(place)
   }
 
-  /// Tries something again each time that damage which stood in its way was repaired.
+  /// Runs a closure, and again after each repair of damage that it met.
   ///
   /// - Parameters:
-  ///   - body: gets the damaged records that were tried already.
-  ///   - repair: repairs a damaged record as far as it can; the body is tried again in any case.
-  ///   - recover: goes on without what the store itself lost, which it can lay to no record; false when there is nothing
-  ///     to go on without.
-  /// - Throws: what the body throws, with a failed repair of its record as the cause; what a repair throws
-  ///   that is not damage.
+  ///   - body: gets the damaged records whose repair was tried.
+  ///   - repair: repairs a damaged record as far as possible; the body is run again in any case.
+  ///   - recover: leaves out what the store itself has lost and cannot assign to a record; false
+  ///     when it has found nothing to leave out.
+  /// - Throws: the body's error, with a failed repair of its record as the cause; an error of a
+  ///   repair that is not damage.
   func retrying<R>(
     _ body: (Set<StoreError.Place>) throws(StoreError) -> R,
     repair: (StoreError.Place) throws(StoreError) -> Void, recover: () throws(StoreError) -> Bool
@@ -109,7 +110,7 @@ struct DamagePolicy: Sendable {
       do throws(StoreError) { return try body(tried) } catch { failure = error }
       if failure.code == .damaged, failure.place == nil, role == .cache {
         if try recover() { continue }
-        // Somebody else may have repaired it since the read began.
+        // Another thread may have repaired it since the read began.
         guard !hasLookedAgain else { throw failure }
         hasLookedAgain = true
         continue
@@ -122,7 +123,7 @@ struct DamagePolicy: Sendable {
         try repair(place)
       } catch {
         guard error.code == .damaged else { throw error }
-        // The body is tried all the same: it fails with both errors if it needs the record.
+        // The body is run again in any case: if it needs the record, it fails with both errors.
         failedRepairs[place] = error
       }
     }

@@ -6,7 +6,7 @@ import ConiferLeafStore
 /// Key: tree, then a number of eight bytes. Payload: kind, place in words, bytes.
 enum Incidents {
   /// How many bytes of a damaged cache range are kept; queued writes are kept whole.
-  static let keptOfCache = 64 << 10
+  static let maximumCacheBytes = 64 << 10
 
   private static let codes: [(Incident.Kind, UInt8)] = [
     (.cacheRangeDropped, 1), (.rangeSetAside, 2), (.writeSetAside, 3), (.recordSetAside, 4),
@@ -15,10 +15,11 @@ enum Incidents {
   /// Whether this version knows the kind of a report by its number.
   static func isKnown(_ code: UInt8) -> Bool { codes.contains { $0.1 == code } }
 
-  /// How many reports a tree keeps beside those of queued writes: the oldest one goes for a new one.
-  static let mostKept = 256
-  /// Reports of queued writes have numbers from here on: they hold bytes that are nowhere else, and
-  /// never go.
+  /// The maximum number of reports of a tree, without those of queued writes; a new one replaces
+  /// the oldest.
+  static let maximumReports = 256
+  /// The first number of reports of queued writes. They hold bytes that exist nowhere else, so they
+  /// are never removed.
   private static let writes: UInt64 = 1 << 62
 
   static func add(_ tx: LeafTransaction, _ incident: Incident) throws(StoreError) {
@@ -34,10 +35,10 @@ enum Incidents {
     if !isWrite { try forgetOldest(tx, prefix, newest: number) }
   }
 
-  /// The number behind the last one of a range.
+  /// The number after the last one of a range.
   ///
-  /// Counting never reaches the end of a range. A report that is found there moves behind the others; an
-  /// unreadable one is removed.
+  /// Counting never reaches the end of a range, so a report with the last number was forged or
+  /// damaged: it is moved after the others, or removed if it cannot be read.
   private static func next(
     _ tx: LeafTransaction, _ prefix: Bytes, in range: Range<UInt64>
   ) throws(StoreError) -> UInt64 {
@@ -75,12 +76,13 @@ enum Incidents {
     return last.flatMap { range.contains($0) ? $0 : nil }
   }
 
-  /// Makes room for a report.
+  /// Removes the oldest report when there are too many.
   private static func forgetOldest(
     _ tx: LeafTransaction, _ prefix: Bytes, newest: UInt64
   ) throws(StoreError) {
     guard let (key, value) = try tx.first(Spaces.incidents, atOrAfter: prefix),
-      key.starts(with: prefix), newest - min(newest, StoreKey.number(atEndOf: key)) >= mostKept
+      key.starts(with: prefix),
+      newest - min(newest, StoreKey.number(atEndOf: key)) >= maximumReports
     else { return }
     // Older stores numbered all reports in one range.
     if let payload = Record.open(Spaces.incidents, key, value), payload.first == 3 {
@@ -90,7 +92,7 @@ enum Incidents {
     try tx.delete(Spaces.incidents, key)
   }
 
-  /// The position behind the last report.
+  /// The position after the last report.
   static func position(_ view: any OrderedView) throws(StoreError) -> IncidentPosition {
     position(of: try view.keys(Spaces.incidents, prefix: []))
   }
@@ -99,7 +101,7 @@ enum Incidents {
     var newest: [TreeID: IncidentPosition.Newest] = [:]
     for key in keys where key.count == 12 {
       let number = StoreKey.number(atEndOf: key)
-      // No report is given this one.
+      // No report gets this number.
       guard number < .max else { continue }
       var known = newest[StoreKey.tree(key)] ?? IncidentPosition.Newest()
       if number < writes {
@@ -112,13 +114,13 @@ enum Incidents {
     return IncidentPosition(newest)
   }
 
-  /// The reports after a position, by tree; of each those of writes come last.
+  /// The reports after a position, by tree; in each tree those of writes come last.
   static func all(
     _ view: any OrderedView, after position: IncidentPosition
   ) throws(StoreError) -> [Incident] {
     let keys = try view.keys(Spaces.incidents, prefix: [])
     let newest = Self.position(of: keys).newest
-    // Numbers fall when a forged last one was found: then all is told again.
+    // Numbers become smaller when a forged last one was found; then all reports are returned again.
     func isKnown(_ number: UInt64, _ last: UInt64, _ newest: UInt64) -> Bool {
       last <= newest && number <= last
     }

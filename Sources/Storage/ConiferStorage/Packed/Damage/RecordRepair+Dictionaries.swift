@@ -15,7 +15,7 @@ struct DictionaryDrop: Sendable {
     var scan = SpaceScan(Spaces.deltas, tree)
     while !scan.isDone {
       for (key, value) in try scan.records(tx) where Self.names(key, value, number) {
-        changed.insert(StoreKey.numberBehindTree(key))
+        changed.insert(StoreKey.numberAfterTree(key))
       }
     }
     self.scan = SpaceScan(Spaces.runs, tree)
@@ -47,10 +47,10 @@ struct DictionaryDrop: Sendable {
 
 /// Repairing a dictionary that cannot be read.
 extension RecordRepair {
-  /// How many runs a commit looks at.
-  private static let looks = 16
+  /// The maximum number of scan steps in one commit.
+  private static let scansPerCommit = 16
 
-  /// Whether a dictionary is missing or damaged; one that nothing names is not missed.
+  /// Whether a dictionary is damaged, or is missing although a run or delta names it.
   func isDictionaryDamaged(
     _ key: Bytes, _ value: Bytes?, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
@@ -69,22 +69,23 @@ extension RecordRepair {
     }
   }
 
-  /// Drops the next runs that need a dictionary, and it behind the last of them, in one report.
+  /// Drops the next runs that need a dictionary. After the last of them it drops the dictionary,
+  /// with one report for all.
   ///
-  /// - Parameter earlier: how far the commits before came.
-  /// - Returns: how far this one came, when another is to go on.
+  /// - Parameter earlier: the progress of the commits before.
+  /// - Returns: the progress, when another commit must continue.
   func dropDictionary(
     _ key: Bytes, _ info: TreeInfo, _ earlier: DictionaryDrop?
   ) throws(StoreError) -> DictionaryDrop? {
     let number = DictionaryRecord.number(key)
     if earlier == nil {
-      // Nothing is packed with it any more.
+      // New records are no longer packed with it.
       try tx.changeUsage(info.id) { if $0.newestDictionary == number { $0.newestDictionary = 0 } }
       try MendingMarker.add(tx, info.id)
     }
     var drop = if let earlier { earlier } else { try DictionaryDrop(tx, info.id, number) }
     var ranges: [PruneRanges.KeyRange] = []
-    for _ in 0..<Self.looks where !drop.isDone {
+    for _ in 0..<Self.scansPerCommit where !drop.isDone {
       for storeKey in try drop.users(tx) {
         ranges.append(try range(storeKey))
         try tx.delete(Spaces.runs, storeKey)
@@ -92,7 +93,7 @@ extension RecordRepair {
       if ranges.count >= SpaceScan.mostRecords { break }
     }
     try markIncomplete(ranges, info)
-    try renewOverlays(info)
+    try rebuildOverlays(info)
     guard drop.isDone else { return drop }
     let stored = try tx.value(Spaces.dictionaries, key)
     try Incidents.add(
@@ -100,7 +101,7 @@ extension RecordRepair {
       Incident(
         kind: .cacheRangeDropped, tree: info.id,
         place: "dictionary \(number), with the runs that need it",
-        bytes: Bytes((stored ?? []).prefix(Incidents.keptOfCache))))
+        bytes: Bytes((stored ?? []).prefix(Incidents.maximumCacheBytes))))
     if stored != nil {
       try tx.delete(Spaces.dictionaries, key)
       try tx.changeUsage(info.id) { $0.dictionaries -= 1 }

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 extension RecordRepair {
-  /// Begins all indexes of a tree anew: what their rows stand for may have gone.
+  /// Rebuilds all indexes of a tree, since data that their rows name may be lost.
   func restartIndexes(_ tree: TreeID) throws(StoreError) {
     var set = try IndexSet.read(tx, tree)
     guard !set.indexes.isEmpty else { return }
@@ -10,8 +10,8 @@ extension RecordRepair {
     try set.write(tx, tree)
   }
 
-  /// Whether an index is declared whose row this is: one that is damaged, or does not fit its
-  /// child, sends it back to its beginning.
+  /// Whether a row belongs to a declared index, which is then rebuilt: the row is damaged or does
+  /// not fit its child.
   func isIndexDamaged(_ key: Bytes, _ stored: Bytes?, _ info: TreeInfo) throws(StoreError) -> Bool {
     guard let number = IndexSet.number(key), number != 0 else {
       guard let stored else {
@@ -20,7 +20,7 @@ extension RecordRepair {
           return false
         }
       }
-      // What a later version declared is refused, and stays.
+      // A set that a later version wrote is refused and stays.
       return try meetsDamage { () throws(StoreError) in
         _ = try IndexSet.read(key, stored)
         return false
@@ -37,13 +37,13 @@ extension RecordRepair {
       return try set.write(tx, info.id)
     }
     guard key == IndexSet.key(info.id) else {
-      // The copy is written anew with the set.
+      // Writing the set also writes the copy.
       return try IndexSet.read(tx, info.id).write(tx, info.id)
     }
     let copy = IndexSet.key(info.id, isCopy: true)
     guard let value = try tx.value(Spaces.indexes, copy), var set = try? IndexSet.read(copy, value)
     else {
-      // What was declared is lost: whoever declares it again builds it again.
+      // The declarations are lost; declaring the indexes again builds them again.
       return try tx.deleteAll(Spaces.indexes, prefix: StoreKey.prefix(info.id))
     }
     try set.restart()

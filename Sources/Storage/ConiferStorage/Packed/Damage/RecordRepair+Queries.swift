@@ -28,11 +28,11 @@ extension RecordRepair {
       return try editor.skipNumbers()
     }
     try moveToReports(Spaces.queries, key, .recordSetAside)
-    // Its row in the index leads nowhere now, and goes when the tree is mended.
+    // Its row in the index now names a query that does not exist; mending the tree removes it.
     if key.count == 12 {
       try tx.deleteAll(Spaces.queryKeys, prefix: key)
       try MatchesVersions(tx: tx, tree: info.id).forget(
-        QueryID(rawValue: StoreKey.numberBehindTree(key)))
+        QueryID(rawValue: StoreKey.numberAfterTree(key)))
       try tx.countQueries(info.id, -1)
     }
     try MendingMarker.add(tx, info.id)
@@ -41,7 +41,7 @@ extension RecordRepair {
   func dropTrackedKey(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
     try moveToReports(Spaces.queryKeys, key, .recordSetAside)
     let editor = QueryEditor(tx, info)
-    let id = QueryID(rawValue: StoreKey.numberBehindTree(key))
+    let id = QueryID(rawValue: StoreKey.numberAfterTree(key))
     guard let query = try editor.queries.query(id) else { return }
     try markIncomplete(query, id, editor)
   }

@@ -49,12 +49,12 @@ extension RecordRepair {
     }
     try tx.delete(Spaces.queue, key)
     for (key, _) in parts { try tx.delete(Spaces.queueParts, key) }
-    try renewOverlays(lane, info)
-    // Its rows in the index lead nowhere now, and go when the tree is mended.
+    try rebuildOverlays(lane, info)
+    // Its rows in the index now name a write that does not exist; mending the tree removes them.
     try MendingMarker.add(tx, info.id)
   }
 
-  /// Sets the write aside that a part belongs to, whole.
+  /// Sets aside the whole write to which a damaged part belongs.
   func setPartAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
     if let lane = Self.lane(key, info) {
       let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
@@ -75,8 +75,8 @@ extension RecordRepair {
     try changeTotals(try QueueReader(tx, lane, info.order, tx.leaves.codec)) { $0.finished -= 1 }
   }
 
-  /// Changes a lane's totals before a record that they count is removed; totals that cannot be read are set aside
-  /// first.
+  /// Changes a lane's totals when a counted record is removed. If the totals cannot be read, they
+  /// are repaired first.
   private func changeTotals(
     _ reader: QueueReader, _ change: (inout LaneTotals) -> Void
   ) throws(StoreError) {
@@ -85,13 +85,13 @@ extension RecordRepair {
     try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
   }
 
-  /// Counts what a lane has, by keys and sizes alone.
+  /// Recounts a lane, by keys and sizes alone.
   func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
     var totals = LaneTotals()
     var newest: UInt64 = newestIsLost ? 0 : try reader.totals().newest
     func raiseNewest(_ key: RawSpan) {
       let number = StoreKey.number(atEndOf: Bytes(key))
-      // One beyond the bound is set aside when it is read.
+      // A number above the limit is ignored here, and set aside when it is read.
       if number <= Numbers.lastWrite { newest = max(newest, number) }
     }
     func scan(
@@ -118,7 +118,7 @@ extension RecordRepair {
       raiseNewest(key)
     }
     if newestIsLost { newest = max(newest, try QueueFloor.read(tx)) }
-    // Far above every number in use, so that none repeats.
+    // The new number is far above every used one, so that no number repeats.
     totals.newest =
       newestIsLost ? Numbers.skipping(newest, last: Numbers.lastWrite) : newest
     try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)

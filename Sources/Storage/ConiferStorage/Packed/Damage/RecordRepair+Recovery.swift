@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 extension RecordRepair {
-  /// Reports what the store had to leave out. As it is not known which records are lacking, new numbers begin above all
-  /// that may have been used, and the store's own records are counted anew.
+  /// Reports what the store left out. It is not known which records are missing, so new numbers
+  /// begin above all that may have been used, and the store's own records are counted again.
   func report(_ words: [String]) throws(StoreError) {
     for words in words {
       try Incidents.add(
@@ -14,22 +14,22 @@ extension RecordRepair {
     try MendingMarker.add(tx, TreeID(rawValue: 0))
   }
 
-  /// Makes what is left of a tree or lane agree after records of it were removed; of a lane the
-  /// totals are left.
+  /// Makes the records of a tree or lane consistent after some of them were removed. A lane's
+  /// totals are counted again, and it keeps its newest number.
   func reconcile(_ scope: StoreScope) throws(StoreError) {
     guard let tree = scope.tree, let info = try Trees.info(tx, tree) else { return }
     if let lane = scope.lane {
       try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: false)
       try rebuildQueueIndex(info)
-      try renewOverlays(lane, info)
+      try rebuildOverlays(lane, info)
       return try MendingMarker.add(tx, info.id)
     }
     try QueueFloor.raise(tx)
     try reconcile(info)
   }
 
-  /// Makes what is left of a tree agree again: no query counts as complete, and totals and indexes are
-  /// made anew. Nothing of the cache is taken for known any more.
+  /// Makes the records of a tree consistent again: no query counts as complete, and totals and
+  /// indexes are rebuilt. Nothing in the cache counts as known any more.
   func reconcile(_ info: TreeInfo) throws(StoreError) {
     // The highest number that was used may be lost too.
     try loseUsage(info.id)
@@ -37,12 +37,12 @@ extension RecordRepair {
     try restartIndexes(info.id)
     try dropOverlaps(info)
     let editor = QueryEditor(tx, info)
-    // Before any is saved: the row behind them may be lost.
+    // This precedes saving any query, since the row of the newest query may be lost.
     try editor.skipNumbers()
     try editor.queries.forEach { (stored) throws(StoreError) in
       try markIncomplete(stored.query, stored.id, editor)
     }
-    // Those of lost queries, too; of documents, they go when the tree is mended.
+    // This also removes the keys of lost queries. For documents, mending the tree does that.
     if info.order != .documents {
       try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
     }
@@ -51,19 +51,19 @@ extension RecordRepair {
       try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: true)
     }
     try rebuildQueueIndex(info)
-    try renewOverlays(info)
+    try rebuildOverlays(info)
     try MendingMarker.add(tx, info.id)
   }
 
-  /// The lanes that a tree has anything of: a lane's own rows may be lost, and its numbers must not
-  /// repeat.
+  /// All lanes of which a tree has a record. A lane's own rows may be lost, and its numbers must
+  /// not repeat.
   private func lanes(_ tree: TreeID) throws(StoreError) -> [Lane] {
     let waiting = try QueueReader.lanes(tx, tree)
     let others = try QueueReader.lanes(tx, tree, in: Spaces.finished)
     return waiting + others.filter { !waiting.contains($0) }
   }
 
-  /// Writes the index of the queued writes' paths anew.
+  /// Rebuilds the index of the queued writes' paths.
   private func rebuildQueueIndex(_ info: TreeInfo) throws(StoreError) {
     try tx.deleteAll(Spaces.queueIndex, prefix: StoreKey.prefix(info.id))
     for lane in try QueueReader.lanes(tx, info.id) {
@@ -81,8 +81,8 @@ extension RecordRepair {
     }
   }
 
-  /// Drops runs whose leaves lie in the same range: a lost commit had removed one of them, or had cut
-  /// it in two, before the other was written, and nothing says which one is right.
+  /// Drops runs with overlapping ranges. A lost commit had removed one of them, or split it, before
+  /// the other was written; nothing shows which one is right.
   private func dropOverlaps(_ info: TreeInfo) throws(StoreError) {
     let reader = RunReader(view: tx, tree: info.id)
     var overlapping: Set<Bytes> = []
@@ -98,7 +98,7 @@ extension RecordRepair {
       }
       furthest = (run.storeKey, last)
     }
-    // All queries are forgotten anyway.
+    // Queries need not be marked incomplete, since all of them were.
     for storeKey in overlapping.sorted(by: bytesPrecede) { _ = try dropRun(storeKey, info) }
   }
 }

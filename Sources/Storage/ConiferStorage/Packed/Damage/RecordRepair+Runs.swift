@@ -4,8 +4,8 @@ import ConiferTree
 
 /// Repairing runs that cannot be read, or whose deltas or large leaves cannot.
 extension RecordRepair {
-  /// How many runs behind a damaged one are looked at: damage seldom comes alone, and a repair for each
-  /// would go through all queries each time.
+  /// How many runs after a damaged one are checked: damage rarely affects only one run, and each
+  /// repair goes through all queries.
   private static let neighbours = 64
 
   private func reader(_ tree: TreeID) -> RunReader {
@@ -21,7 +21,7 @@ extension RecordRepair {
     return true
   }
 
-  /// Whether a run's entries cannot be read, with its deltas, or are not those of its place.
+  /// Whether a run or its deltas cannot be read, or its entries do not fit its key.
   private func isUnreadable(
     _ key: Bytes, _ value: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
@@ -46,7 +46,7 @@ extension RecordRepair {
     return Priority(leaf) != nil
   }
 
-  /// The entries of a run whose large leaves are not whole.
+  /// The entries of a run whose large leaves are damaged.
   private func damagedLeaves(
     _ key: Bytes, _ value: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> [Entry] {
@@ -67,8 +67,8 @@ extension RecordRepair {
     return damaged
   }
 
-  /// Drops a run that cannot be read with those behind it that cannot be read either, or the large
-  /// leaves that are damaged.
+  /// Drops a run that cannot be read, with the following runs that cannot be read either; or drops
+  /// the large leaves that are damaged.
   func dropRuns(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) {
     guard let value = try tx.value(Spaces.runs, storeKey) else { return }
     guard try isUnreadable(storeKey, value, info) else {
@@ -86,10 +86,11 @@ extension RecordRepair {
       if !isIntact { ranges.append(try dropRun(next, info)) }
     }
     try markIncomplete(ranges, info)
-    try renewOverlays(info)
+    try rebuildOverlays(info)
   }
 
-  /// The ranges in which a run's entries lie, even if its key says otherwise; none if they are not readable.
+  /// The ranges of a run's entries, even when they do not fit its key; empty if they cannot be
+  /// read.
   private func held(
     _ key: Bytes, _ value: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> [PruneRanges.KeyRange] {
@@ -104,7 +105,7 @@ extension RecordRepair {
     return ranges
   }
 
-  /// Whether a run's record is what was written, as far as the store lends it.
+  /// Whether a run's record is intact; true if the store does not return its bytes.
   private func isIntact(_ key: Bytes) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try tx.get(Spaces.runs, key) { value in
@@ -117,7 +118,7 @@ extension RecordRepair {
     }
   }
 
-  /// Drops a run; its deltas and large leaves go when the tree is mended.
+  /// Drops a run; mending the tree removes its deltas and large leaves.
   ///
   /// - Returns: where its leaves may lie.
   func dropRun(_ storeKey: Bytes, _ info: TreeInfo) throws(StoreError) -> PruneRanges.KeyRange {
@@ -142,14 +143,14 @@ extension RecordRepair {
         tx,
         Incident(
           kind: .cacheRangeDropped, tree: info.id, place: words(entry.key, info.order),
-          bytes: Bytes(found.prefix(Incidents.keptOfCache))))
+          bytes: Bytes(found.prefix(Incidents.maximumCacheBytes))))
       try editor.delete(entry.key)
       ranges.append(PruneRanges.KeyRange(low: entry.key, high: entry.key + [PathKey.endMark]))
     }
     try tx.flush(info.id)
     try markIncomplete(ranges, info)
-    try renewOverlays(info)
-    // What the chunks counted is not known.
+    try rebuildOverlays(info)
+    // The chunks' contribution to the counts is not known.
     try MendingMarker.add(tx, info.id)
   }
 }

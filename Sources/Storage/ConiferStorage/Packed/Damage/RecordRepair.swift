@@ -8,11 +8,11 @@ struct RecordRepair {
 
   init(_ tx: LeafTransaction) { self.tx = tx }
 
-  /// Sets a record aside and mends what refers to it, or a slice of that. What takes a scan is left to
-  /// the mending of the tree.
+  /// Sets a record aside and repairs what refers to it, or a part of that. Work that needs a scan
+  /// is left to the mending of the tree.
   ///
-  /// - Parameter drop: how far the runs of a lost dictionary were dropped by the commits before.
-  /// - Returns: how far they are dropped now, when another commit is to go on.
+  /// - Parameter drop: the progress of dropping the runs of a lost dictionary.
+  /// - Returns: the new progress, when another commit must continue.
   /// - Throws: `damaged` when the record is one that the store cannot do without.
   func setAside(
     _ place: StoreError.Place, _ drop: DictionaryDrop? = nil
@@ -23,7 +23,8 @@ struct RecordRepair {
     let tree = StoreKey.tree(place.key)
     if cost == .counts {
       try loseUsage(tree)
-      // The counts say that there are indexes: none were kept meanwhile. A set that is damaged restarts when it is read.
+      // Without counts, indexes were not maintained in the meantime. A damaged index set restarts
+      // when it is read.
       _ = try undamaged { () throws(StoreError) in try restartIndexes(tree) }
       return nil
     }
@@ -45,7 +46,7 @@ struct RecordRepair {
     case .keysOfQuery: try dropTrackedKey(place.key, info)
     case .queryIndex: try rebuildQueryIndex(info)
     case .index: try dropIndex(place.key, info)
-    case .overlays: try renewOverlays(of: place.key, info)
+    case .overlays: try rebuildOverlays(of: place.key, info)
     case .collections:
       try tx.delete(space, place.key)
       try MendingMarker.add(tx, info.id)
@@ -56,8 +57,8 @@ struct RecordRepair {
     return nil
   }
 
-  /// Whether a record is still damaged: it may have been set aside and written anew since the read
-  /// that met it.
+  /// Whether a record is still damaged: it may have been set aside and written again since it was
+  /// read.
   private func isDamaged(
     _ cost: DamageCost, _ space: Space, _ key: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
@@ -90,9 +91,10 @@ struct RecordRepair {
     }
   }
 
-  /// Whether a check fails for damage, be it in another record.
+  /// Whether a check meets damage, in this record or another one.
   ///
-  /// - Throws: `damaged` of a dictionary, which is set aside first and may take the record along.
+  /// - Throws: `damaged` for a dictionary. The dictionary is set aside first, which may remove the
+  ///   record too.
   func meetsDamage(_ check: () throws(StoreError) -> Bool) throws(StoreError) -> Bool {
     do throws(StoreError) {
       return try check()
@@ -117,7 +119,7 @@ struct RecordRepair {
     _ space: Space, _ key: Bytes, _ kind: Incident.Kind, _ words: String? = nil
   ) throws(StoreError) {
     let bytes = try tx.value(space, key) ?? []
-    let kept = kind == .cacheRangeDropped ? Bytes(bytes.prefix(Incidents.keptOfCache)) : bytes
+    let kept = kind == .cacheRangeDropped ? Bytes(bytes.prefix(Incidents.maximumCacheBytes)) : bytes
     let order = try Trees.info(tx, StoreKey.tree(key))?.order
     let place = words ?? RecordName.words(space, key, order)
     try Incidents.add(
@@ -127,7 +129,7 @@ struct RecordRepair {
 
   // MARK: Cache
 
-  /// The range of path keys in which the leaves of a run lie at most.
+  /// The largest range of path keys in which a run's leaves may lie.
   func range(_ storeKey: Bytes) throws(StoreError) -> PruneRanges.KeyRange {
     let next = try tx.first(Spaces.runs, atOrAfter: storeKey + [0])
     guard let next, next.key.starts(with: storeKey.prefix(4)) else {
@@ -136,8 +138,8 @@ struct RecordRepair {
     return PruneRanges.KeyRange(low: bounds(storeKey).low, high: bounds(next.key).high)
   }
 
-  /// The path keys between which a run begins, as far as its key says: a cut one only says that the
-  /// run begins among the keys that share the cut separator.
+  /// The range of path keys in which a run begins, according to its key: a cut key only says that
+  /// the run begins among the keys with the cut separator.
   private func bounds(_ storeKey: Bytes) -> (low: Bytes, high: Bytes) {
     let separator = Bytes(storeKey.dropFirst(4))
     let cutLength = tx.leaves.cutLength
@@ -150,8 +152,8 @@ struct RecordRepair {
     "\(RecordName.path(key[...], order)) and after"
   }
 
-  /// Marks the queries that need one of some key ranges as incomplete, also those of which some keys
-  /// only are known.
+  /// Marks the queries that need data of some key ranges as incomplete, including those of which
+  /// only some keys are known.
   func markIncomplete(
     _ ranges: [PruneRanges.KeyRange], _ info: TreeInfo
   ) throws(StoreError) {
@@ -165,8 +167,8 @@ struct RecordRepair {
     }
   }
 
-  /// Makes a query one that must be fetched whole: without the token, by which a server would leave
-  /// out what it sent before, and without the keys whose nodes were known.
+  /// Marks a query as incomplete, so that all of it is fetched again: without the token, by which a
+  /// server would leave out what it sent before, and without the keys whose nodes were known.
   func markIncomplete(
     _ query: TrackedQuery, _ id: QueryID, _ editor: QueryEditor
   ) throws(StoreError) {
@@ -174,9 +176,10 @@ struct RecordRepair {
     query.isComplete = false
     query.isKnownMissing = false
     query.resumeToken = []
-    // Under its number, whatever the index says.
+    // It is stored under its number even if the index is damaged.
     try editor.put(query, id, isNew: false)
-    // Documents that it matches stay covered: one of them too many costs less than the others.
+    // The documents that it matches stay covered, since covering too many costs less than losing
+    // the others.
     if editor.queries.order != .documents {
       try tx.deleteAll(Spaces.queryKeys, prefix: editor.queries.key(id))
     }
@@ -185,18 +188,19 @@ struct RecordRepair {
 
   // MARK: Usage
 
-  /// Lets counts begin anew, and numbers go on above all that may have been used, until the mending
-  /// has counted.
+  /// Restarts the counts of a tree whose usage cannot be read, with numbers above all that may have
+  /// been used; mending counts again later.
   func loseUsage(_ tree: TreeID) throws(StoreError) {
     let known = try undamaged { () throws(StoreError) in try UsageRow.read(tx, tree) }
     guard known == nil else { return }
-    // Versions of matches: while nothing is counted nothing would keep what they need.
+    // Versions of matches are removed: without usage, the change log that they need would not be
+    // maintained.
     try tx.deleteAll(Spaces.changes, prefix: StoreKey.prefix(tree), isCounted: false)
     let prefix = StoreKey.prefix(tree)
     var row = UsageRow()
     row.nextRun = Numbers.runsAfterLoss()
     if let key = try tx.lastKey(Spaces.dictionaries, prefix, atOrBefore: prefix + [0xFF]) {
-      // Dropped ones may have had higher numbers, and none may repeat.
+      // Dropped dictionaries may have had higher numbers, and no number may repeat.
       let number = min(DictionaryRecord.number(key), Numbers.lastDictionary)
       row.nextDictionary = min(number, Numbers.lastDictionary - 1 << 10) + 1 << 10
     } else {

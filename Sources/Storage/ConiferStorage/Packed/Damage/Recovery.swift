@@ -1,17 +1,18 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Going on without records that the store itself lost, when it cannot say which.
+/// Continues without records that the store itself lost and cannot name.
 extension Repairer {
-  /// Goes on without what the store cannot read, when that is what an error says and it may be left out.
+  /// Leaves out what the store cannot read, if the error says that this is the reason and it may be
+  /// left out.
   ///
-  /// - Returns: whether what failed may be tried again.
+  /// - Returns: whether the failed operation may be tried again.
   func recover(after error: StoreError) throws(StoreError) -> Bool {
     guard error.code == .damaged, error.place == nil, policy.role == .cache else { return false }
     return try recover()
   }
 
-  /// Goes on without what the store found to be lost; false when it found nothing.
+  /// Leaves out what the store reports as lost; false when it reports nothing.
   func recover() throws(StoreError) -> Bool {
     let findings = writer.store.findings
     guard !findings.isEmpty else { return false }
@@ -19,10 +20,10 @@ extension Repairer {
     return true
   }
 
-  /// Goes on without what the store had to leave out, and with what an earlier opening left to do.
+  /// Leaves out what the store could not read, and finishes what an earlier opening began.
   ///
-  /// - Throws: `damaged` for an authority, whose data may not be lacking without a word, and for a
-  ///   store whose registry of trees may be lacking.
+  /// - Throws: `damaged` for an authority, whose data must not go missing silently, and for a store
+  ///   whose registry of trees may be incomplete.
   func recover(from findings: [StoreFinding]) throws(StoreError) {
     if let first = findings.first {
       guard policy.role == .cache else {
@@ -37,7 +38,8 @@ extension Repairer {
           "The list of trees may be lacking: \(lost.words). Put back a copy of the store, or make a "
             + "new one; nothing was changed.")
       }
-      // What is left must agree again before anybody reads it, also when the process dies between.
+      // The remaining records must be consistent before they are read, even if the process dies in
+      // between.
       let marker = try writer.read { (view) throws(StoreError) in
         try RecoveryMarker.set(view, lost: findings.map(\.words))
       }
@@ -45,7 +47,7 @@ extension Repairer {
       try writer.leaves.change { (store) throws(StoreError) in try store.acknowledgeFindings() }
     }
     guard try writer.read(RecoveryMarker.isSet) else { return }
-    // Tree by tree: the marker stays until all agree.
+    // Trees are made consistent one by one; the marker stays until all are.
     for info in try writer.read(Trees.readable) {
       try retryingChange(.process) { (repair) throws(StoreError) in try repair.reconcile(info) }
     }
@@ -54,7 +56,7 @@ extension Repairer {
     }
   }
 
-  /// Makes what is left of a tree or lane agree after records of it were removed.
+  /// Makes the records of a tree or lane consistent after some of them were removed.
   func reconcile(_ scope: StoreScope) throws(StoreError) {
     try retryingChange(.process) { (repair) throws(StoreError) in try repair.reconcile(scope) }
   }
@@ -66,8 +68,8 @@ extension Repairer {
   }
 }
 
-/// The recovery marker: the store went on without records that it lost, and what is left does not agree
-/// yet. It lists what was lost, in words, in tree 0 of the system space.
+/// The recovery marker: the store has lost records, and the remaining ones are not consistent yet.
+/// It lists what was lost, in words, in tree 0 of the system space.
 enum RecoveryMarker {
   private static let key = SystemKey.recovery.bytes
 
@@ -75,8 +77,8 @@ enum RecoveryMarker {
     try view.get(Spaces.system, key) { _ in } != nil
   }
 
-  /// What sets it, before the store goes on. It is not counted: counts may be what cannot be
-  /// read.
+  /// A batch that sets it, before the store is used. The marker is not counted, since the counts
+  /// may be damaged.
   static func set(_ view: any OrderedView, lost words: [String]) throws(StoreError) -> Batch {
     var writer = ByteWriter()
     for text in try lost(view) + words { writer.sized(text) }
@@ -85,7 +87,7 @@ enum RecoveryMarker {
     return batch
   }
 
-  /// Clears it, in the commit that makes all agree.
+  /// Clears it, in the commit that makes the records consistent.
   ///
   /// - Returns: what was lost.
   static func clear(_ tx: LeafTransaction) throws(StoreError) -> [String] {
@@ -96,7 +98,7 @@ enum RecoveryMarker {
 
   private static func lost(_ view: any OrderedView) throws(StoreError) -> [String] {
     guard let value = try view.value(Spaces.system, key) else { return [] }
-    // A marker whose words cannot be read still says that something was lost.
+    // A marker whose text cannot be read still shows that something was lost.
     var reader = ByteReader(Record.open(Spaces.system, key, value) ?? [])
     var words: [String] = []
     while let text = reader.text() { words.append(text) }

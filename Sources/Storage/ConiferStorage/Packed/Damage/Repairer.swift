@@ -12,16 +12,16 @@ struct Repairer {
     policy = DamagePolicy(role: role)
   }
 
-  /// Tries something again each time that damage which stood in its way was repaired.
+  /// Runs a closure, and again after each repair of damage that it met.
   ///
-  /// - Parameter body: gets the damaged records that were tried already.
+  /// - Parameter body: gets the damaged records whose repair was tried.
   func retrying<R>(
     _ body: (Set<StoreError.Place>) throws(StoreError) -> R
   ) throws(StoreError) -> R {
     try policy.retrying(body, repair: repair, recover: recover)
   }
 
-  /// Sets a damaged record aside, and others that stand in the way of it.
+  /// Sets a damaged record aside, after other damaged records that prevent this.
   ///
   /// - Throws: `damaged` for a record that must stay.
   func repair(_ place: StoreError.Place) throws(StoreError) {
@@ -39,7 +39,7 @@ struct Repairer {
         next.drop = nil
         next.drop = try change(.power) { (repair) throws(StoreError) in
           repair.tx.frees = true
-          // A pin or a query may go.
+          // A pin or a query may be removed.
           repair.tx.effects.cover.uncovered.insert(StoreKey.tree(place.key))
           return try repair.setAside(place, drop)
         }
@@ -63,8 +63,8 @@ struct Repairer {
     }
   }
 
-  /// Replaces a value that the store itself refuses to lend by the bytes that stand there: the
-  /// record's own checksum then shows its damage, and the bytes can be kept.
+  /// Replaces a value that the store itself refuses to return by its raw bytes: the record's own
+  /// checksum then shows the damage, and the bytes can be kept.
   private func makeReadable(_ place: StoreError.Place) throws(StoreError) {
     guard let space = Spaces.all.first(where: { $0.id == place.space }), policy.repairs(place)
     else { return }
@@ -81,7 +81,8 @@ struct Repairer {
 
 /// The state of a repair between two of its commits.
 struct RepairProgress: Sendable {
-  /// What is still to be set aside, the next one last: the damaged record, and others that stood in the way.
+  /// The records still to be set aside, the next one last: the damaged record, and others that must
+  /// be set aside before it.
   fileprivate var places: [StoreError.Place]
   fileprivate var seen: Set<StoreError.Place>
   /// How far the runs of a lost dictionary are dropped.

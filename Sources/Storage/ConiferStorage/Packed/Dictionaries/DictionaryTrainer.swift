@@ -2,16 +2,16 @@ import ConiferKeyValue
 import ConiferLeafStore
 import Synchronization
 
-/// Finds a tree that deserves a dictionary and trains one from the tree's own runs; never on the
-/// store's thread.
+/// Finds a tree that would gain from a dictionary and trains one on the tree's own runs; never on
+/// the store's thread.
 final class DictionaryTrainer: Sendable {
-  /// A tree gets no dictionary before this much was packed since one was last tried.
+  /// The minimum of newly packed bytes before a tree's dictionary is tried again.
   static let leastNew = 512 << 10
-  /// However large a tree, this much new data is enough to look again.
+  /// Even in a large tree, this many new bytes are enough to try again.
   static let mostNew = 2 << 20
-  /// A dictionary is worth it when it saves this share of what the runs take.
+  /// The share of the runs' size that a dictionary must save.
   static let leastGain = 0.03
-  /// A dictionary is trained anew when runs pack under this share of what it did at first.
+  /// A dictionary is trained again when its ratio falls below this share of its first ratio.
   static let retrainingShare = 0.9
 
   private let leaves: LeafStore
@@ -22,7 +22,7 @@ final class DictionaryTrainer: Sendable {
 
   private var codec: Codec { leaves.codec }
 
-  /// What to store for the first tree that deserves a dictionary, or nil when none does.
+  /// The dictionary of the first tree that would gain from one, or nil.
   ///
   /// - Throws: `io`, `closed`, `suspended`.
   func train() throws(StoreError) -> Training? {
@@ -42,7 +42,7 @@ final class DictionaryTrainer: Sendable {
     defer { snapshot.close() }
     for key in try snapshot.keys(Spaces.usage, prefix: []) {
       let tree = StoreKey.tree(key)
-      // A damaged row is counted anew by who needs it.
+      // A damaged row is skipped here; whoever needs it has it counted again.
       guard let row = try undamaged({ () throws(StoreError) in try UsageRow.read(snapshot, tree) }),
         row.raw.runs >= Self.leastNew, row.nextDictionary < .max,
         try Trees.isReadable(snapshot, tree)
@@ -72,7 +72,7 @@ final class DictionaryTrainer: Sendable {
     }
     // Runs are stored as commits packed them, and housekeeping would pack them anew.
     let (before, after) = (packed(current, .quick), packed(candidate, .thorough))
-    // What all runs would take before and after, as far as the held-out ones tell.
+    // The estimated size of all runs before and after, from the held-out ones.
     let scale = Double(row.raw.runs) / Double(max(raw, 1))
     let gain = Double(before - after) * scale - Double(content.count)
     let isWorthIt = after > 0 && gain >= Self.leastGain * Double(before) * scale
@@ -83,7 +83,7 @@ final class DictionaryTrainer: Sendable {
       record: isWorthIt ? DictionaryRecord(ratio: ratio, content: content) : nil)
   }
 
-  /// How large a dictionary should be for a tree: small trees gain nothing by a large one.
+  /// The size of a dictionary for a tree; small trees gain nothing from a large one.
   private static func capacity(_ raw: Int) -> Int { min(32 << 10, max(8 << 10, raw / 128)) }
 
   private func dictionary(

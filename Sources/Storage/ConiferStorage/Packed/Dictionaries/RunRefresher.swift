@@ -1,9 +1,9 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Packs runs anew that the tree's newest dictionary makes smaller; part of housekeeping.
+/// Repacks runs that the tree's newest dictionary makes smaller; part of housekeeping.
 struct RunRefresher {
-  /// How many bytes of bodies are joined before they are split anew.
+  /// How many bytes of bodies are joined before they are split again.
   private static let stretch = 256 << 10
 
   private let editor: RunEditor
@@ -14,8 +14,8 @@ struct RunRefresher {
     self.packing = packing
   }
 
-  /// Loads the runs that are worth it, neighbours joined, so that `flush` writes them anew: better
-  /// packed leaves fit fewer runs.
+  /// Loads the runs that would become smaller, joined with their neighbours, so that `flush`
+  /// repacks them: with a better ratio the leaves fit fewer runs.
   ///
   /// - Parameter named: gets the dictionaries that the other runs name.
   /// - Returns: the keys of the runs that are written anew.
@@ -27,7 +27,7 @@ struct RunRefresher {
     for key in keys {
       guard let value = try editor.tx.value(Spaces.runs, key) else { continue }
       let head = try RunHead(storeKey: key, value: value)
-      guard try isWorthIt(head) else {
+      guard try wouldShrink(head) else {
         named.add(editor.tree, head.dictionary)
         first = nil
         continue
@@ -44,7 +44,7 @@ struct RunRefresher {
     return done
   }
 
-  private func isWorthIt(_ head: RunHead) throws(StoreError) -> Bool {
+  private func wouldShrink(_ head: RunHead) throws(StoreError) -> Bool {
     guard let newest = packing.dictionary, head.dictionary != newest.number else { return false }
     let packed = packing.pack(try head.body(editor.reader.unpacking))
     return packed.dictionary == newest.number
@@ -62,8 +62,8 @@ struct NamedDictionaries {
     if number != 0 { numbers[tree, default: []].insert(number) }
   }
 
-  /// Removes the dictionaries that neither a run nor a delta names: the older ones, and the newest
-  /// when it made no run smaller.
+  /// Removes the dictionaries that no run or delta uses: older ones, and the newest one when it
+  /// made no run smaller.
   func dropOthers(_ tx: LeafTransaction) throws(StoreError) {
     guard isWhole else { return }
     for key in try tx.keys(Spaces.dictionaries, prefix: []) {
@@ -84,7 +84,8 @@ struct NamedDictionaries {
     }
   }
 
-  /// A dictionary's record; nil for one whose tree was erased, whose records go when it is wiped.
+  /// A dictionary's record; nil when its tree's key was erased, since the record is removed with
+  /// the tree.
   private func readable(_ tx: LeafTransaction, _ key: Bytes) throws(StoreError) -> Bytes? {
     do throws(StoreError) {
       return try tx.value(Spaces.dictionaries, key)

@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Changes what is cached of one tree of documents within a commit.
+/// Changes the cached documents of one tree within a commit.
 struct DocumentEditor {
   let tx: LeafTransaction
   let info: TreeInfo
@@ -13,7 +13,7 @@ struct DocumentEditor {
     self.info = info
   }
 
-  /// Stores documents; of one that comes several times the last counts.
+  /// Stores documents; of several edits of one document the last counts.
   func put(_ documents: ArraySlice<DocumentEdit>) throws(StoreError) {
     var entries: [Entry] = []
     entries.reserveCapacity(documents.count)

@@ -4,8 +4,8 @@ import ConiferLeafStore
 
 /// Finds the documents that a query gives, with the waiting writes of a lane.
 ///
-/// Indexes tell of what the server sent. Documents that waiting writes change are left out there, and
-/// looked at one by one.
+/// Indexes contain only what the server sent. Documents that waiting writes change are left out of
+/// them, and are checked one by one.
 struct DocumentFinder {
   private let view: LeafSnapshot
   private let lane: Lane
@@ -51,10 +51,10 @@ struct DocumentFinder {
           target, view, indexes.ready, stored, allowance, isLeftOut: { pending[$0] != nil }
         ).find()
       }
-    try lay(pending, over: &found, target)
+    try addPending(pending, over: &found, target)
     var explanation = explanation(found, target, stored)
     explanation.overlays = pending.count
-    if found.access == .whole { tell(target, indexes, found.hint, &explanation) }
+    if found.access == .whole { addHint(target, indexes, found.hint, &explanation) }
     let result = found.documents
     return DocumentAnswer(query.limit?.side == .last ? result.reversed() : result, explanation)
   }
@@ -73,7 +73,7 @@ struct DocumentFinder {
   }
 
   /// Adds the documents that waiting writes change and that match then.
-  private func lay(
+  private func addPending(
     _ pending: [DocumentPath: Overlay], over found: inout FoundDocuments, _ target: DocumentTarget
   ) throws(StoreError) {
     var added: [Document] = []
@@ -109,7 +109,7 @@ struct DocumentFinder {
 
   /// Adds the index that is being built and will serve the query, or else the one that would have
   /// spared reading every document, or else why there can be none.
-  private func tell(
+  private func addHint(
     _ target: DocumentTarget, _ indexes: DocumentIndexes, _ hint: DocumentIndex?,
     _ explanation: inout DocumentExplanation
   ) {

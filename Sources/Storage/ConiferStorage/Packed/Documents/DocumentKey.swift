@@ -4,8 +4,9 @@ package import ConiferTree
 
 /// The paths of documents in their tree: the collection's path is one key, the document's id the next.
 ///
-/// A numeric id is written so that it sorts by its number, before all texts: a zero byte and 16 hexadecimal digits. A
-/// text that begins with a zero byte has 7F behind it, so that it stays behind the numbers.
+/// A numeric id is written so that it sorts by its number, before all texts: a zero byte and 16
+/// hexadecimal digits. A text that begins with a zero byte gets 7F after it, so that it sorts after
+/// the numbers.
 package enum DocumentKey {
   private static let afterNumbers: UInt8 = 0x7F
 
@@ -13,7 +14,7 @@ package enum DocumentKey {
   static func encode(_ path: DocumentPath) -> Bytes {
     var text = path.description
     let plain = text.withUTF8 { utf8 -> Bytes? in
-      // An id that may be a numeric one, or is written in another way, is looked at.
+      // Only ids that may be numeric, or are encoded differently, are decoded.
       guard let slash = utf8.lastIndex(of: UInt8(ascii: "/")), slash + 1 < utf8.count,
         utf8[slash + 1] != 0, utf8[slash + 1] != UInt8(ascii: "_")
       else { return nil }
@@ -27,7 +28,7 @@ package enum DocumentKey {
     return plain ?? PathKey.encode(treePath(path), .documents)
   }
 
-  /// What begins the path keys of a collection's documents.
+  /// The prefix of the path keys of a collection's documents.
   static func encode(_ collection: CollectionPath) -> Bytes {
     PathKey.encode(treePath(collection), .documents)
   }
@@ -56,7 +57,7 @@ package enum DocumentKey {
   package static func document(_ path: Path) -> DocumentPath? {
     guard path.count == 2, let id = id(ofKey: path.keys[1].string) else { return nil }
     let collection = path.keys[0].string
-    // A key that no document has must not be taken for another document's.
+    // A key that no document can have must not be decoded as another document's.
     guard let document = DocumentPath(collection: collection, id: id),
       document.collection.description.utf8.elementsEqual(collection.utf8)
     else { return nil }
@@ -76,13 +77,14 @@ package enum DocumentKey {
     return collection
   }
 
-  /// The collection whose documents' path keys begin with something; nil when it is none.
+  /// The collection whose documents' path keys begin with a prefix; nil when there is none.
   static func collection(_ start: Bytes) -> CollectionPath? {
     guard let path = PathKey.path(start, .documents), path.count == 1 else { return nil }
     return collection(path.keys[0].string)
   }
 
-  /// What begins the path keys of a collection's documents, of a path key there; nil for the root's.
+  /// The prefix of the path keys of a collection's documents, from the path key of one of them; nil
+  /// for a key of the root.
   static func collection(of key: Bytes) -> Bytes? {
     key.withUnsafeBytes { bytes in PathKey.segmentEnd(bytes, 0).map { Bytes(bytes[..<$0]) } }
   }

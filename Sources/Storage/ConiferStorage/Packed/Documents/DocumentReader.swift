@@ -5,7 +5,7 @@ import ConiferLeafStore
 /// Reads what the server said of documents, from a snapshot or from a commit with its edits so far.
 struct DocumentReader<Runs: RunSource> {
   let runs: Runs
-  /// Counts the runs that are read; nil when nobody asks.
+  /// Counts the runs that are read, if it is set.
   var meter: ReadMeter?
 
   /// What is stored of a document.
@@ -26,7 +26,8 @@ struct DocumentReader<Runs: RunSource> {
     }
   }
 
-  /// The same, where documents that do not pass a sieve are visited as nil.
+  /// Visits what is stored in a range of path keys; documents that do not pass a sieve are visited
+  /// as nil.
   func forEach(
     from low: Bytes, to high: Bytes, isReversed: Bool = false, through sieve: DocumentSieve,
     _ visit: (Document?) throws(StoreError) -> Bool
@@ -87,7 +88,8 @@ struct DocumentReader<Runs: RunSource> {
     return document
   }
 
-  /// Lends the value of a document, be it stored in chunks; nil where what is lent gives nil.
+  /// Lends the value of a document, also of one that is stored in chunks; nil when the closure
+  /// returns nil.
   private func withValue<R>(
     at cursor: LeafCursor<Runs>, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(StoreError) -> R? {
@@ -95,7 +97,7 @@ struct DocumentReader<Runs: RunSource> {
       cursor.index, of: cursor.entries, in: cursor.run?.storeKey ?? [], body)
   }
 
-  /// Why the value of a document gives nothing.
+  /// The error for a document whose value cannot be decoded.
   private func unreadable(at cursor: LeafCursor<Runs>) throws(StoreError) -> StoreError {
     try runs.reader.unreadable(
       cursor.index, of: cursor.entries, in: cursor.run?.storeKey ?? [])
@@ -164,7 +166,7 @@ struct DocumentReader<Runs: RunSource> {
     withID id: String, from start: Bytes = [], most: Int = .max,
     _ visit: (CollectionPath, Bytes) throws(StoreError) -> Bool
   ) throws(StoreError) -> Bytes? {
-    // Until a tree is mended rows may be lacking.
+    // Rows may be missing until a tree is mended.
     let isWhole = try !MendingMarker.isThere(runs.reader.view, runs.reader.tree)
     let rows = CollectionRows(view: runs.reader.view, tree: runs.reader.tree)
     var at = start
@@ -185,7 +187,8 @@ struct DocumentReader<Runs: RunSource> {
 }
 
 extension RunReader {
-  /// Lends the value of a document, be it stored in chunks; nil where what is lent gives nil.
+  /// Lends the value of a document, also of one that is stored in chunks; nil when the closure
+  /// returns nil.
   ///
   /// - Parameter storeKey: the key of the run that the entries are of.
   func withDocument<R>(
@@ -198,7 +201,8 @@ extension RunReader {
     return value.withUnsafeBytes(body)
   }
 
-  /// Why the value of a document gives nothing: a later version wrote it, or it is damaged.
+  /// The error for a document whose value cannot be decoded: a later version wrote it, or it is
+  /// damaged.
   func unreadable(
     _ index: Int, of entries: EntryList, in storeKey: Bytes
   ) throws(StoreError) -> StoreError {

@@ -11,15 +11,16 @@ enum DocumentRecord {
     static let unknown: UInt8 = 3
     /// Set when a write made here was accepted and the server has not sent it back.
     static let committed: UInt8 = 0x80
-    /// Set where it is told when the document was made.
+    /// Set when the creation time is stored.
     static let hasCreateTime: UInt8 = 0x40
     static let flags = committed | hasCreateTime
   }
 
   /// The value of a document's leaf.
   ///
-  /// - Throws: `invalid` for what no server said: a document of which nothing is known, or with pending writes; and for one
-  ///   whose values nest so deep that `decode` would take it for damage.
+  /// - Throws: `invalid` for a document that no server can have sent: one of which nothing is
+  ///   known, one with pending writes, and one whose values are nested deeper than `decode`
+  ///   accepts.
   static func encode(_ document: Document) throws(StoreError) -> Bytes {
     var body = ByteWriter()
     let flag =
@@ -66,8 +67,8 @@ enum DocumentRecord {
     return DocumentValueCodec.timestamp(&reader)
   }
 
-  /// Whether a value holds a document that exists and is seen to fail a condition. False when none fails, and where
-  /// the bytes hold something else: whoever decodes them meets that.
+  /// Whether a value holds a document that exists and fails a condition. False when it fails none,
+  /// and when the bytes hold something else; decoding them reports that.
   static func fails(_ value: UnsafeRawBufferPointer, _ conditions: [FieldCondition]) -> Bool {
     var reader = LentReader(value)
     // The size of its body, its state, its version, when it was read and made.

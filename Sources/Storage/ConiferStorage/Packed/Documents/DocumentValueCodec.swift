@@ -25,8 +25,8 @@ enum DocumentValueCodec {
   /// How deep bytes may nest values: well above what a write may, so that damage cannot exhaust the stack.
   private static let deepest = 100
 
-  /// Whether fields that are written nest so little that they can be read: a map within a value takes two levels, an
-  /// array one.
+  /// Whether fields are nested so little that they can be decoded. A map within a value takes two
+  /// levels, an array one.
   static func isReadable(_ map: MapValue, depth: Int = 0) -> Bool {
     depth <= deepest && map.fields.allSatisfy { isReadable($0.value, depth: depth + 1) }
   }
@@ -174,7 +174,7 @@ enum DocumentValueCodec {
 
   // MARK: Passing over
 
-  /// Some fields of the next map; the values of others are passed over.
+  /// Decodes the selected fields of the next map, and skips the values of others.
   static func map(_ reader: inout LentReader, _ selection: FieldSelection) -> MapValue? {
     guard let count = reader.size(), count <= reader.remaining else { return nil }
     var fields: [MapValue.Field] = []
@@ -197,7 +197,8 @@ enum DocumentValueCodec {
     return MapValue(fields)
   }
 
-  /// Whether the next map is seen to fail a condition on one of its fields; what is behind that field is not looked at.
+  /// Whether the next map fails a condition on one of its fields; the fields after that one are not
+  /// checked.
   ///
   /// - Parameter conditions: in the order of names.
   static func fails(_ reader: inout LentReader, _ conditions: [FieldCondition]) -> Bool {
@@ -206,7 +207,7 @@ enum DocumentValueCodec {
     for _ in 0..<count {
       guard let name = reader.sized() else { return false }
       let order = conditions[place].name.withUnsafeBytes { compareBytes(name, $0) }
-      // Names ascend: the field is lacking.
+      // Names ascend, so the field is missing.
       if order > 0 { return true }
       if order < 0 {
         guard pass(&reader, depth: 1) == .value else { return false }
@@ -226,12 +227,12 @@ enum DocumentValueCodec {
   /// What is passed over.
   private enum Passed {
     case value
-    /// One whose tag only a later version knows; nothing behind it was passed over.
+    /// A value whose tag only a later version knows; nothing after it was skipped.
     case newer
     case nothing
   }
 
-  /// Passes over a value. What is within texts and numbers is not looked at.
+  /// Skips a value. The content of texts and numbers is not checked.
   private static func pass(_ reader: inout LentReader, depth: Int) -> Passed {
     guard depth <= deepest, let tag = reader.byte() else { return .nothing }
     let isPassed: Bool
@@ -272,7 +273,8 @@ enum DocumentValueCodec {
     return .value
   }
 
-  /// Whether the next map has a value that only a later version knows, before anything that is none.
+  /// Whether the next map has a value that only a later version knows, and no invalid value before
+  /// it.
   static func holdsNewerValue(_ reader: inout LentReader) -> Bool {
     passMap(&reader, depth: 1) == .newer
   }

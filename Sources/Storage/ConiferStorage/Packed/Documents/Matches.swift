@@ -31,7 +31,7 @@ extension QueryEditor {
     try add(id, added, of: query)
   }
 
-  /// Removes documents that the query cannot have, and that a row names all the same: they could not leave it otherwise.
+  /// Removes rows of documents that the query cannot match; they could not be removed otherwise.
   private func remove(_ paths: Set<DocumentPath>, from id: QueryID) throws(StoreError) {
     for (row, path) in try queries.matchRows(id) where paths.contains(path) {
       try tx.delete(Spaces.queryKeys, row)
@@ -48,7 +48,7 @@ extension QueryEditor {
     }
   }
 
-  /// Refuses a version of matches that the query cannot have.
+  /// Refuses a version of matches that does not fit the query.
   func check(_ id: QueryID, _ version: MatchesVersion?) throws(StoreError) {
     let query = try known(id)
     guard let version else { return }
@@ -69,7 +69,8 @@ extension QueryEditor {
 }
 
 extension Queries {
-  /// The row of a document that a query matches: what its path key has behind the query's.
+  /// The row of a document that a query matches: the part of the document's path key after the
+  /// query's.
   ///
   /// - Throws: `invalid` when the document is not of the query's collection or group.
   func matchRow(
@@ -126,8 +127,8 @@ extension TrackedQuery {
       resumeToken: resumeToken)
   }
 
-  /// Whether the query reads the collection or group of a document. A group with an id that no collection can have, as
-  /// the one that holds what a bundle brought, reads all.
+  /// Whether the query reads the collection or group of a document. A group with an id that no
+  /// collection can have reads all documents; one with a bundle's documents has such an id.
   package func mayMatch(_ document: DocumentPath) -> Bool {
     guard path.count == 0 else { return path.contains(DocumentKey.treePath(document)) }
     guard let zero = parameters.utf8.firstIndex(of: 0),
@@ -137,7 +138,8 @@ extension TrackedQuery {
       || document.collection.id.utf8.elementsEqual(group.utf8)
   }
 
-  /// Whether what is tracked is this query of a user: saved for that user, or for the empty identity, which is everybody's.
+  /// Whether the tracked query is this query of this user: it was saved for that user, or for the
+  /// empty identity, which serves every user.
   package func serves(_ lane: Lane, _ target: DocumentTarget) -> Bool {
     [lane, Lane(tree: lane.tree)].contains { owner in
       let own = TrackedQuery(owner, target)
@@ -145,7 +147,7 @@ extension TrackedQuery {
     }
   }
 
-  /// The parameters that tell a query of documents from others at its path.
+  /// The parameters that distinguish a query of documents from others at its path.
   fileprivate static func parameters(_ lane: Lane, _ target: DocumentTarget) -> String {
     lane.identity + "\0" + target.canonical
   }

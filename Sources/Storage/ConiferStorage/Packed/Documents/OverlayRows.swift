@@ -3,21 +3,22 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// The stored overlays of one lane: what its waiting writes do to each document.
+/// The stored overlays of one lane: the effect of its waiting writes on each document.
 ///
-/// Key: the lane as in the queue, then the document's path key; of a long one the beginning and a hash. Payload: the
-/// path, then 1 and fields, 2, fields and their mask, or 3 for a deletion; then, with a flag, the mask of the fields whose
-/// previous values the document tells.
+/// Key: the lane as in the queue, then the document's path key; a long one is cut and ends in a
+/// hash. Payload: the path, then 1 and fields, 2, fields and their mask, or 3 for a deletion; then,
+/// with a flag, the mask of the fields whose previous values are the document's.
 struct OverlayRows {
   private enum Effect {
     static let set: UInt8 = 1
     static let patch: UInt8 = 2
     static let delete: UInt8 = 3
-    /// Set where the row tells which previous values are the document's.
+    /// Set when the row lists the fields whose previous values are the document's.
     static let hasStampedMask: UInt8 = 0x80
   }
 
-  /// How many bytes of a path key a row holds: beside an identity of 256 bytes the store's keys have no room for more.
+  /// How many bytes of a path key a row holds: with an identity of 256 bytes, a key has no room for
+  /// more.
   static let longestKey = 200
 
   let view: any OrderedView
@@ -70,7 +71,7 @@ struct OverlayRows {
     return paths.sorted()
   }
 
-  /// All rows; or those of one collection, and maybe of others whose names begin as its does.
+  /// All rows, or those of one collection and possibly of others whose names begin alike.
   private func rows(
     in collection: CollectionPath?
   ) throws(StoreError) -> [(key: Bytes, value: Bytes)] {
@@ -114,7 +115,7 @@ struct OverlayRows {
     throw later
   }
 
-  /// Not damage, so the row must not be made anew.
+  /// This is not damage, so the row must not be rebuilt.
   private static var later: StoreError {
     StoreError(
       .newerFormat,
@@ -130,7 +131,7 @@ struct OverlayRows {
     return payload.withUnsafeBytes(Self.isLater)
   }
 
-  /// Whether bytes that hold no row have an effect that only a later version knows.
+  /// Whether bytes that are not a valid row have an effect that only a later version knows.
   private static func isLater(_ payload: UnsafeRawBufferPointer) -> Bool {
     var reader = LentReader(payload)
     guard let text = reader.text(), (try? DocumentPath(text)) != nil, let byte = reader.byte()
@@ -138,9 +139,10 @@ struct OverlayRows {
     return byte & ~Effect.hasStampedMask > Effect.delete
   }
 
-  /// The overlay of a document where its row tells which previous values are the document's, as rows of before the first
-  /// release do not; nil also for a later version's.
-  func decidable(_ path: DocumentPath) throws(StoreError) -> Overlay? {
+  /// The overlay of a document, if its row lists the fields whose previous values are the
+  /// document's. Rows from before the first release do not list them. Nil also for a row of a later
+  /// version.
+  func overlayWithStamps(_ path: DocumentPath) throws(StoreError) -> Overlay? {
     let key = key(path)
     guard let value = try view.value(Spaces.overlays, key) else { return nil }
     do throws(StoreError) {

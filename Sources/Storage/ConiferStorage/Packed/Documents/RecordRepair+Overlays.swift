@@ -2,7 +2,8 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Repairing overlays that cannot be read, or whose writes are gone: they are made anew from the queue.
+/// Repairs overlays that cannot be read, or whose writes are lost, by rebuilding them from the
+/// queue.
 extension RecordRepair {
   func isOverlayDamaged(_ key: Bytes, _ stored: Bytes?, _ info: TreeInfo) -> Bool {
     guard let stored else { return false }
@@ -15,33 +16,33 @@ extension RecordRepair {
     }
   }
 
-  func renewOverlays(of key: Bytes, _ info: TreeInfo) throws(StoreError) {
+  func rebuildOverlays(of key: Bytes, _ info: TreeInfo) throws(StoreError) {
     try tx.delete(Spaces.overlays, key)
     guard let lane = Self.lane(key, info) else { return }
     let own = Bytes(key[QueueReader.prefix(lane).count...])
     guard own.count <= OverlayRows.longestKey, let path = DocumentKey.document(own) else {
-      return try renewOverlays(lane, info)
+      return try rebuildOverlays(lane, info)
     }
     try OverlayEditor(tx, info, lane).rebuild(path)
   }
 
-  /// Makes the overlays of a lane anew, after a write of it was lost.
-  func renewOverlays(_ lane: Lane, _ info: TreeInfo) throws(StoreError) {
+  /// Rebuilds the overlays of a lane after one of its writes was lost.
+  func rebuildOverlays(_ lane: Lane, _ info: TreeInfo) throws(StoreError) {
     guard info.order == .documents else { return }
     try OverlayEditor(tx, info, lane).rebuildAll()
   }
 
-  /// Makes the overlays of a tree anew, after some of the server's word was lost.
-  func renewOverlays(_ info: TreeInfo) throws(StoreError) {
+  /// Rebuilds the overlays of a tree after documents from the server were lost.
+  func rebuildOverlays(_ info: TreeInfo) throws(StoreError) {
     guard info.order == .documents else { return }
     let waiting = try QueueReader.lanes(tx, info.id)
     let others = try QueueReader.lanes(tx, info.id, in: Spaces.overlays)
     for lane in waiting + others.filter({ !waiting.contains($0) }) {
-      try renewOverlays(lane, info)
+      try rebuildOverlays(lane, info)
     }
   }
 
-  /// Whether a row of a document that a query matches is none.
+  /// Whether a row is not a valid row of a document that a query matches.
   func isMatchDamaged(
     _ key: Bytes, _ stored: Bytes, _ info: TreeInfo
   ) throws(StoreError) -> Bool {
@@ -49,7 +50,7 @@ extension RecordRepair {
       let text = String(validating: payload, as: UTF8.self), let path = try? DocumentPath(text)
     else { return true }
     let queries = Queries(view: tx, tree: info.id, order: info.order)
-    let id = QueryID(rawValue: StoreKey.numberBehindTree(key))
+    let id = QueryID(rawValue: StoreKey.numberAfterTree(key))
     guard let query = try queries.query(id) else { return false }
     return (try? queries.matchRow(id, path, of: query)) != key
   }

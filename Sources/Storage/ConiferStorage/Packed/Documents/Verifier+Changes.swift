@@ -11,7 +11,8 @@ extension Verifier {
     var rows: Set<Bytes> = []
   }
 
-  /// Checks that versions of matches have their rows, and so the documents that were read later.
+  /// Checks that versions of matches have their rows, and that documents which were read later are
+  /// listed.
   func checkChanges() throws(StoreError) {
     var changes: [TreeID: Changes] = [:]
     try scan(Spaces.changes) { (key, value) throws(StoreError) in

@@ -3,7 +3,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 extension Verifier {
-  /// Checks that the collections of which something is stored have a row each, and no others.
+  /// Checks that each collection with stored documents has a row, and that there are no other rows.
   func checkCollections() throws(StoreError) {
     var listed: [TreeID: Set<CollectionPath>] = [:]
     try scan(Spaces.collections) { (key, value) throws(StoreError) in

@@ -3,7 +3,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 extension Verifier {
-  /// Checks that each overlay does to its document what the waiting writes of its lane do, and that none is missing.
+  /// Checks that each overlay is the effect of its lane's waiting writes on its document, and that
+  /// none is missing.
   func checkOverlays() throws(StoreError) {
     var stored: [Lane: Set<DocumentPath>] = [:]
     try scan(Spaces.overlays) { (key, value) throws(StoreError) in
@@ -38,7 +39,8 @@ extension Verifier {
   ) throws(StoreError) {
     let reader = try QueueReader(snapshot, lane, info.order, snapshot.leaves.codec)
     var batches: [DocumentPath: [MutationBatch]] = [:]
-    // What a later version queued does something to these that is not known here.
+    // Documents with a batch that a later version queued are skipped, since its effect is not known
+    // here.
     var unknown: Set<DocumentPath> = []
     var after: WriteID?
     while true {

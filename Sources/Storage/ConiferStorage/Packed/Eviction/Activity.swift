@@ -4,14 +4,15 @@ import Synchronization
 
 /// The queries that are listened to now, and the last use of each, in memory and for any thread.
 ///
-/// Uses are counted, not timed. A use is stored with a later commit once it is `quantum` uses later than the
-/// stored one: so reading writes nothing, and a listener that comes and goes writes little.
+/// Uses are counted, not timed. A use is stored with a later commit once it is `quantum` uses later
+/// than the stored one. So reading writes nothing, and a listener that is often added and removed
+/// writes little.
 final class Activity: Sendable {
   /// How many uses a crash may set a query back.
   static let quantum: UInt64 = 16
-  /// The most uses that one commit stores along with its own changes.
+  /// The maximum number of uses that one commit stores in addition to its own changes.
   static let mostPerCommit = 32
-  /// The same of commits that only queue writes, as an app's listeners wait for these.
+  /// The maximum for commits that only queue writes, since an app's listeners wait for these.
   static let mostPerWrite = 4
   /// How many saved queries are remembered until they are used.
   static let mostSaved = 256
@@ -22,15 +23,15 @@ final class Activity: Sendable {
     let query: QueryID
   }
 
-  /// What keeps a query from being evicted, or from becoming active.
+  /// The reason why a query cannot be evicted, or cannot become active.
   private enum Hold {
     /// Somebody listens to it: it is not evicted.
     case active
-    /// A commit of an eviction removes it just now: it cannot become active.
+    /// A commit of an eviction is removing it: it cannot become active.
     case beingEvicted
   }
 
-  /// What is known of a query's use that is not stored.
+  /// A query's use that is not stored yet.
   private struct Use {
     enum Last {
       case stored
@@ -47,11 +48,12 @@ final class Activity: Sendable {
     }
 
     var last = Last.stored
-    /// When it was saved: the caller will make it active next, and no eviction may take it for old before.
+    /// The time at which it was saved. The caller will make it active next, so no eviction may
+    /// treat it as old before.
     var saved: UInt64?
   }
 
-  /// The uses that wait to be stored, in their order, and some that wait no longer.
+  /// The uses that wait to be stored, in their order, with some that no longer wait.
   private struct WaitingUses {
     private var entries: [(name: Name, use: UInt64)] = []
     /// How many of the first ones wait no longer.
@@ -67,7 +69,7 @@ final class Activity: Sendable {
     /// A query is used, later than all others.
     mutating func add(_ name: Name, _ use: UInt64, _ uses: [Name: Use]) {
       entries.append((name, use))
-      // Those that wait no longer are dropped when there are as many as others.
+      // Entries that no longer wait are dropped when they are as many as the others.
       guard entries.count > 2 * uses.count + 64 else { return }
       entries.removeAll { !Self.isWaiting($0, uses) }
       start = 0
@@ -89,7 +91,7 @@ final class Activity: Sendable {
     var clock: UInt64
     /// Queries that are active or being evicted.
     var holds: [Name: Hold] = [:]
-    /// Queries of whose use more is known than what is stored.
+    /// Queries with a use that is not stored.
     private(set) var uses: [Name: Use] = [:]
     private var waiting = WaitingUses()
     /// How many of them were saved and are not used yet.
@@ -108,7 +110,7 @@ final class Activity: Sendable {
       uses[name] = use.last.unstored == nil && use.saved == nil ? nil : use
     }
 
-    /// A query is used, and nothing of that is stored yet.
+    /// Counts a use of a query, which is not stored yet.
     mutating func use(_ name: Name) {
       clock += 1
       let use = clock
@@ -150,7 +152,7 @@ final class Activity: Sendable {
     state.withLock { state in
       let saved = state.clock + 1
       for name in names {
-        // Forgotten all at once: by now the earlier ones have become active.
+        // All are forgotten at once; by now the earlier ones have become active.
         if state.savedCount == Self.mostSaved {
           for name in state.uses.filter({ $0.value.saved != nil }).keys {
             state.changeUse(name) { $0.saved = nil }
@@ -170,7 +172,7 @@ final class Activity: Sendable {
     }
   }
 
-  /// Forgets queries that are stored no more.
+  /// Forgets queries that are no longer stored.
   func remove(where isGone: (Name) -> Bool) {
     state.withLock { state in
       // What is being evicted stays so until the commit is done.
@@ -179,7 +181,7 @@ final class Activity: Sendable {
     }
   }
 
-  /// Ends what `beginEviction` began: the commit is done, or has failed.
+  /// Ends the evictions of queries: the commit is done, or has failed.
   func endEvictions(isCommitted: Bool) {
     state.withLock { state in
       for (name, _) in state.holds.filter({ $0.value == .beingEvicted }) {
@@ -189,7 +191,7 @@ final class Activity: Sendable {
     }
   }
 
-  /// Counts on from a use that a caller saved itself.
+  /// Continues the counter from a use that a caller saved itself.
   func advance(to lastUse: UInt64) {
     guard lastUse < Recency.end else { return }
     state.withLock { $0.clock = max($0.clock, lastUse) }
@@ -229,7 +231,8 @@ final class Activity: Sendable {
     }
   }
 
-  /// The oldest uses that may be a quantum later than the stored ones; costs nothing in the number of the others.
+  /// The oldest uses that may be a quantum later than the stored ones. The cost does not depend on
+  /// the number of other uses.
   func usesToStore(_ limit: Int) -> [(name: Name, use: UInt64)] {
     state.withLock { $0.oldestWaiting(limit) }
   }

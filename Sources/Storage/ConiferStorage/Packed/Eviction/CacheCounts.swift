@@ -1,13 +1,13 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// The bytes and queries of the cache, counted along with changes, so that the store is seldom
-/// asked.
+/// The bytes and queries of the cache, counted with each change, so that the store is rarely asked.
 final class CacheCounts {
   private let writer: StoreWriter
   /// By tree, what counts against the budget and how many queries are tracked; nil until needed.
   private var trees: [TreeID: (bytes: Int, queries: Int)]?
-  /// The last known factor between records and physical bytes, and the bytes that it was taken at.
+  /// The last measured factor between records and physical bytes, and the bytes for which it was
+  /// measured.
   private var physical: (factor: PhysicalFactor, at: Int)?
 
   init(_ writer: StoreWriter) { self.writer = writer }
@@ -54,7 +54,7 @@ final class CacheCounts {
     return sum
   }
 
-  /// Whether a factor that was taken at so many bytes holds for others.
+  /// Whether a factor that was measured at some bytes also holds for others.
   private static func holds(_ at: Int, _ bytes: Int) -> Bool { abs(bytes - at) < 1 << 16 }
 
   private func counted() throws(StoreError) -> [TreeID: (bytes: Int, queries: Int)] {

@@ -19,14 +19,14 @@ enum WrittenPlace {
 
 /// Telling eviction what a commit wrote and uncovered.
 extension CommitApplier {
-  /// Records in which of some trees this commit wrote data that nothing covers.
+  /// Records the trees among those given in which this commit wrote data that nothing covers.
   func findUncovered(in trees: Set<TreeID>) throws(StoreError) {
     if trees.isEmpty { return }
     for (tree, places) in Dictionary(grouping: written, by: \.0)
     where trees.contains(tree) && !tx.effects.cover.uncovered.contains(tree) {
       guard let info = try Trees.info(tx, tree) else { continue }
       let coverage = Coverage(tx, info)
-      // In their order, so that what was read for one helps with the next.
+      // Places are visited in order, so that what was read for one is used for the next.
       for key in places.map({ $0.1.key(info.order) }).sorted(by: bytesPrecede) {
         guard let range = try coverage.next(key), compareBytes(range.low, key) <= 0,
           compareBytes(key + [PathKey.endMark], range.high) <= 0

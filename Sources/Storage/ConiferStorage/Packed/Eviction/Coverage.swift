@@ -3,12 +3,13 @@ import ConiferLeafStore
 import ConiferTree
 
 /// The ranges of path keys that a tree's pins and tracked queries cover, found one after the other
-/// through their indexes. What was read for one place is kept for the next one, since a thousand queries may be at one
-/// path: pins, queries and the queue must not change meanwhile.
+/// through their indexes. What was read for one place is kept for the next one, since one path may
+/// have a thousand queries. So pins, queries and the queue must not change in the meantime.
 ///
-/// A pin and a default query cover all at and below their path. A filtered query covers the children
-/// whose keys it holds, or all while it holds none. A query of documents covers those that it matches, and a pin of the
-/// query covers the same. Paths and keys that an index cuts cover whatever begins as they do.
+/// A pin and a default query cover all at and below their path. A filtered query covers the
+/// children whose keys it holds, or all children while it holds none. A query of documents covers
+/// its matches, and a pin of the query covers the same. A path or key that an index cuts covers
+/// every key that begins like it.
 struct Coverage {
   /// What counts as covering.
   enum Scope {
@@ -29,7 +30,7 @@ struct Coverage {
   private let prefix: Bytes
   private let known = Known()
 
-  /// What was read for a place; it holds for those behind it.
+  /// What was read for a place; it is valid for later places.
   private final class Known {
     var at: Bytes = []
     /// By their space and what they begin with: the rows at the paths above the place.
@@ -53,7 +54,7 @@ struct Coverage {
     self.prefix = StoreKey.prefix(tree.id)
   }
 
-  /// The first covered range that ends behind a path key; it may begin before it.
+  /// The first covered range that ends after a path key; it may begin before it.
   func next(_ at: Bytes) throws(StoreError) -> KeyRange? {
     var best: KeyRange?
     known.move(to: at)
@@ -85,7 +86,7 @@ struct Coverage {
     return best
   }
 
-  /// Whether a pin keeps a query's data, and so the record that says what is complete of it.
+  /// Whether a pin covers a query's data, so that the query's record must be kept too.
   func isPinned(_ query: TrackedQuery) throws(StoreError) -> Bool {
     let key = PathKey.encode(query.path, tree.order)
     let pins = Coverage(view, tree, .pins)
@@ -95,8 +96,8 @@ struct Coverage {
     return try view.get(Spaces.pins, row) { _ in true } ?? false
   }
 
-  /// The first document with waiting writes that ends behind a path key: they need what is known of it. Only keys are
-  /// read: a lane's encryption key may be missing.
+  /// The first document with waiting writes that ends after a path key: such documents are covered,
+  /// since the writes need them. Only keys are read, since a lane's encryption key may be missing.
   private func writtenDocument(_ at: Bytes) throws(StoreError) -> KeyRange? {
     var best: KeyRange?
     let lanes =
@@ -121,7 +122,8 @@ struct Coverage {
     return best
   }
 
-  /// The path key of the document that a path key is of; all of it when it is of none.
+  /// The path key of the document to which a path key belongs; the key itself when it belongs to
+  /// none.
   private func documentOf(_ at: Bytes) -> Bytes {
     at.withUnsafeBytes { bytes in
       guard let collection = PathKey.segmentEnd(bytes, 0),
@@ -131,7 +133,7 @@ struct Coverage {
     }
   }
 
-  /// The covered ranges within one, cut to it, ascending and joined where they meet.
+  /// The covered parts of a range, ascending, with adjacent ones joined.
   func ranges(_ low: Bytes, _ high: Bytes) throws(StoreError) -> [KeyRange] {
     var ranges: [KeyRange] = []
     var at = low
@@ -154,7 +156,7 @@ struct Coverage {
     return [Spaces.pins, Spaces.queryIndex]
   }
 
-  /// Where the whole segments of a path key end that index rows are kept for.
+  /// The ends of the complete segments of a path key for which there may be index rows.
   private static func boundaries(_ at: Bytes) -> [Int] {
     var ends = [0]
     at.withUnsafeBytes { bytes in
@@ -176,7 +178,7 @@ struct Coverage {
   /// The path key in a row of an index: between the tree and the mark with the number.
   private static func path(_ row: Bytes) -> Bytes { Bytes(row.dropFirst(4).dropLast(9)) }
 
-  /// The first range of a row's query or pin that ends behind a path key.
+  /// The first range of a row's query or pin that ends after a path key.
   private func range(
     _ space: Space, _ row: Bytes, _ value: Bytes, behind at: Bytes
   ) throws(StoreError) -> KeyRange? {
@@ -211,7 +213,7 @@ struct Coverage {
     return found
   }
 
-  /// The first child that a query holds and that ends behind a path key.
+  /// The first child that a query holds and that ends after a path key.
   private func child(
     of path: Bytes, _ keys: Bytes, behind at: Bytes
   ) throws(StoreError) -> KeyRange? {

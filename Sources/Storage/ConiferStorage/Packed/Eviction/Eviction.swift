@@ -4,13 +4,14 @@ import ConiferTree
 
 /// One eviction, from its first slice to its last; between slices it keeps only its position.
 ///
-/// Removing a query and removing its data are separate steps, and uncovered data is found by a scan. So an
-/// interrupted eviction leaves no record: the next one finds the data that it left.
+/// Removing a query and removing its data are separate steps, and uncovered data is found by a
+/// scan. So an interrupted eviction leaves no record: the next one finds the remaining data.
 struct Eviction: Sendable {
   /// The most inactive queries that are tracked.
   static let mostInactive = 1000
-  /// What the most are brought down to, so that the next query does not begin a new eviction.
-  static let fewerInactive = 900
+  /// The number of inactive queries after an eviction, so that the next query does not start
+  /// another one.
+  static let inactiveAfterEviction = 900
 
   private indirect enum Phase: Sendable {
     /// Removing uncovered data: the trees that are left, and the position in the first.
@@ -19,7 +20,8 @@ struct Eviction: Sendable {
     case forgetting([Candidate])
     /// Removing the data of a removed query: its tree and path, and what the tree took before.
     case clearing(TreeID, Bytes, Sweep, before: Int, [Candidate])
-    /// The target was reached in this phase: the eviction continues there if the store still takes more.
+    /// The target was reached in this phase; the eviction continues there if the store's size is
+    /// still above it.
     case reached(Phase)
     /// The rest may not be evicted.
     case stuck
@@ -40,8 +42,8 @@ struct Eviction: Sendable {
 
   /// What the first slice finds.
   private struct Beginning: Sendable {
-    /// Turns bytes of records into physical ones. It is measured once: measured again for each slice, the choice of what
-    /// is evicted would depend on where slices end.
+    /// Converts bytes of records to physical bytes. It is measured once: if it were measured for
+    /// each slice, the choice of what is evicted would depend on where slices end.
     var factor: PhysicalFactor
     /// Whether there were too many inactive queries.
     let hasTooMany: Bool
@@ -74,8 +76,8 @@ struct Eviction: Sendable {
   /// Whether it ended because the rest may not be evicted.
   var isStuck: Bool { if case .stuck = phase { true } else { false } }
 
-  /// Continues until the slice is over or the eviction is done. It does one step at least, so that an eviction ends
-  /// even if the time of each slice is over before it begins.
+  /// Continues until the slice is over or the eviction is done. It does at least one step, so that
+  /// an eviction ends even when each slice is too short.
   ///
   /// - Parameters:
   ///   - measured: what records take before this slice; the first one's holds for all.
@@ -93,7 +95,7 @@ struct Eviction: Sendable {
       case .sweeping(let trees, let sweep):
         if try isMet(tx, beginning, activity) { return phase = .reached(phase) }
         if try isSmall(tx, factor) {
-          // The cache is small enough: only the number of queries is too large.
+          // The cache is small enough; there are only too many queries.
           phase = .forgetting(try Self.candidates(tx, activity))
         } else {
           try sweepSlice(tx, factor, activity, trees, sweep, &swept, isOver)
@@ -109,8 +111,8 @@ struct Eviction: Sendable {
     }
   }
 
-  /// Ends the eviction with what the cache takes once all is stored. If that is above the target, the eviction
-  /// continues with the new measure.
+  /// Ends the eviction with the measured size of the cache after all is stored. If that is above
+  /// the target, the eviction continues with the new factor.
   mutating func end(_ measured: PhysicalFactor, cache: Int) {
     report.after = cache
     guard let target = report.target, cache > target, case .reached(let before) = phase else {
@@ -138,7 +140,7 @@ struct Eviction: Sendable {
   ) throws(StoreError) -> Bool {
     guard try isSmall(tx, beginning.factor) else { return false }
     guard beginning.hasTooMany else { return true }
-    return try Self.inactive(tx, activity) <= Self.fewerInactive
+    return try Self.inactive(tx, activity) <= Self.inactiveAfterEviction
   }
 
   private func isSmall(_ tx: LeafTransaction, _ factor: PhysicalFactor) throws(StoreError) -> Bool {
@@ -184,7 +186,8 @@ struct Eviction: Sendable {
 
   /// The queries that may be evicted, the least recently used last.
   ///
-  /// - Parameter unpinned: whether to leave out those below a pin now, and not only when their turn comes.
+  /// - Parameter unpinned: whether pinned queries are left out now, and not only when it is their
+  ///   turn.
   static func candidates(
     _ view: any OrderedView, _ activity: Activity, unpinned: Bool = false
   ) throws(StoreError) -> [Candidate] {
@@ -226,7 +229,7 @@ struct Eviction: Sendable {
     guard lastUse == next.lastUse else { return }
     if try Coverage(tx, info).isPinned(query) { return }
     guard report.isDryRun || activity.beginEviction(of: next.name) else { return }
-    // In bytes of records, which do not depend on the measure.
+    // This is in bytes of records, which do not depend on the factor.
     let before = try PhysicalFactor.sum(tx).budgeted
     try editor.remove(next.name.query)
     report.queries.append(
@@ -237,7 +240,7 @@ struct Eviction: Sendable {
     phase = .clearing(info.id, key, sweep, before: before, rest)
   }
 
-  /// Removes what only the removed query covered: all of it, so that no part stays behind.
+  /// Removes all data that only the removed query covered, so that no part is left.
   private mutating func clear(
     _ tx: LeafTransaction, _ factor: PhysicalFactor, _ tree: TreeID,
     _ key: Bytes, _ current: Sweep, _ before: Int, _ rest: [Candidate],

@@ -1,26 +1,26 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Keeps the cache under its budget, in slices while no commit waits. Commits that feed the cache wait for
-/// slices only when it is far over its budget.
+/// Keeps the cache within its budget, in slices while no commit waits. Commits that add to the
+/// cache wait for slices only when the cache is far over its budget.
 final class Evictor {
-  /// How many records a slice changes before it ends, by one stride more: the time that the store
-  /// takes to apply them comes on top.
+  /// After this many changed records, and at most one stride more, a slice ends; the time that the
+  /// store needs to apply them is not part of the slice.
   private static let sliceEdits = 64
-  /// How many steps a slice does before it makes way for a commit: so eviction goes on also while one commit
-  /// follows another.
-  private static let fewestSteps = 4
-  /// How much must have become evictable before an eviction that could not reach its target is repeated.
+  /// The minimum number of steps of a slice before it ends for a commit, so that eviction also
+  /// proceeds when commits follow each other without a pause.
+  private static let minimumSteps = 4
+  /// How much must have become evictable before an eviction that missed its target is repeated.
   static let enoughUncovered = 64
-  /// About how far the cache may pass its budget before commits that feed it wait.
+  /// About how far the cache may exceed its budget before commits that add to it wait.
   private static let slack = 1 << 19
 
-  /// What the budget asks for.
+  /// What must be done for the budget.
   enum Phase {
     /// Nothing: the cache is within it, or the rest may not be evicted.
-    case resting
+    case nothingDue
     /// A commit may have taken the cache over it.
-    case looking
+    case checking
     case evicting(Eviction)
   }
 
@@ -42,12 +42,12 @@ final class Evictor {
   private let sliceTime: Duration
   private let counts: CacheCounts
   private(set) var swept = SweptTrees()
-  private(set) var phase = Phase.resting
+  private(set) var phase = Phase.nothingDue
   private(set) var stuck: Stuck?
-  /// What the cache took when the last eviction ended, or less since; nil until it was measured. Commits do not
-  /// wait for eviction while the cache takes no more than this.
+  /// The cache's size after the last eviction, or a lower one since; nil until it was measured.
+  /// Commits do not wait for eviction while the cache is no larger than this.
   private var baseline: Int?
-  /// How much commits made evictable: pins and queries weigh much, keys of queries little.
+  /// How much data commits made evictable: pins and queries count much, keys of queries little.
   private var uncoveredWeight = 0
 
   init(
@@ -63,12 +63,12 @@ final class Evictor {
 
   /// Whether slices wait for an idle moment.
   var hasWork: Bool {
-    if case .resting = phase { false } else { true }
+    if case .nothingDue = phase { false } else { true }
   }
 
   // MARK: What commits change
 
-  /// Told of each change: what it counted, covered and uncovered.
+  /// Called for each change: with what it counted, covered and uncovered.
   func didChange(_ change: StoreChange) {
     counts.didChange(change)
     let cover = change.effects.cover
@@ -80,22 +80,22 @@ final class Evictor {
     activity.save(cover.saved)
   }
 
-  /// Begins an eviction when commits may have taken the cache over its budget. It uses counts in memory
-  /// alone, so that commits do not wait for reads.
+  /// Begins an eviction when commits may have taken the cache over its budget. It uses only counts
+  /// in memory, so that commits do not wait for reads.
   func checkBudget() {
-    guard let budget, case .resting = phase, mayBeDue(budget) else { return }
-    phase = .looking
+    guard let budget, case .nothingDue = phase, mayBeDue(budget) else { return }
+    phase = .checking
   }
 
   /// Forgets what was known of the store, which another process may have had since.
   func forget() {
     counts.forget()
-    (swept, phase, stuck) = (SweptTrees(), .resting, nil)
+    (swept, phase, stuck) = (SweptTrees(), .nothingDue, nil)
     (baseline, uncoveredWeight) = (nil, 0)
   }
 
-  /// Begins nothing more by itself; before the store is closed.
-  func stop() { phase = .resting }
+  /// Starts no more evictions; called before the store is closed.
+  func stop() { phase = .nothingDue }
 
   // MARK: Slices
 
@@ -115,7 +115,7 @@ final class Evictor {
         used = left
       }
     } catch {
-      // A later commit tries again; a store that refuses commits fails this one itself.
+      // A later commit tries again. If the store refuses commits, this commit fails by itself.
       giveUp(error)
     }
   }
@@ -130,12 +130,12 @@ final class Evictor {
   private func step(_ budget: Int, _ isAwaited: () -> Bool) throws(StoreError) {
     let eviction: Eviction
     switch phase {
-    case .resting: return
+    case .nothingDue: return
     case .evicting(let known): eviction = known
-    case .looking:
+    case .checking:
       guard let new = try repairer.retrying({ (_) throws(StoreError) in try begin(budget) })
       else {
-        phase = .resting
+        phase = .nothingDue
         return
       }
       eviction = new
@@ -145,7 +145,7 @@ final class Evictor {
       phase = .evicting(next)
       return
     }
-    phase = .resting
+    phase = .nothingDue
     baseline = next.report.after
     stuck = next.isStuck ? try stuck(at: next.report.after) : nil
   }
@@ -169,14 +169,14 @@ final class Evictor {
       let size = try writer.store.size()
       var isCommitted = false
       defer { activity.endEvictions(isCommitted: isCommitted) }
-      // Losing an eviction in a crash loses nothing.
+      // An eviction that a crash undoes is simply done again.
       try writer.change(.relaxed) { (tx) throws(StoreError) in
         tx.frees = true
         var steps = 0
         try eviction.slice(tx, PhysicalFactor(tx, size), activity, &swept) {
           steps += 1
           return tx.state.editCount >= Self.sliceEdits || ContinuousClock.now >= end
-            || (steps >= Self.fewestSteps && isAwaited())
+            || (steps >= Self.minimumSteps && isAwaited())
         }
       }
       isCommitted = true
@@ -195,8 +195,8 @@ final class Evictor {
 
   /// Ends the eviction without having reached its target.
   private func giveUp(_ error: StoreError) {
-    phase = .resting
-    // These errors may pass: the next commit begins another one.
+    phase = .nothingDue
+    // These errors may be temporary: the next commit begins another eviction.
     guard ![.suspended, .busy, .full].contains(error.code) else { return }
     stuck = (try? counts.totals().used).flatMap { try? stuck(at: $0) }
   }
@@ -214,7 +214,7 @@ final class Evictor {
     guard let stuck else { return true }
     return allUncovered - stuck.uncoveredWeight >= Self.enoughUncovered
       || used >= stuck.used + Self.slack / 2
-      || inactive >= stuck.inactive + Eviction.mostInactive - Eviction.fewerInactive
+      || inactive >= stuck.inactive + Eviction.mostInactive - Eviction.inactiveAfterEviction
   }
 
   private func stuck(at used: Int) throws(StoreError) -> Stuck {

@@ -11,7 +11,7 @@ extension PackedBackend: EvictingBackend {
     guard isOwnProcess else { return false }
     let name = Activity.Name(tree: tree, query: query)
     guard engine.activity.setActive(isActive, name) else { return false }
-    // Recorded first, so that no eviction comes in between.
+    // It is recorded before the check, so that no eviction can start in between.
     if !isTracked(name) { engine.activity.remove { $0 == name } }
     return true
   }
@@ -34,7 +34,7 @@ extension PackedBackend: EvictingBackend {
   public func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport {
     let target = try target(bytes)
     if dryRun {
-      return try rehearse(target)
+      return try simulateEviction(target)
     }
     var run = try reading { (snapshot) throws(StoreError) in
       try Eviction(snapshot, to: target)
@@ -62,8 +62,8 @@ extension PackedBackend: EvictingBackend {
     return target
   }
 
-  /// Does all of an eviction in a commit that is then forgotten.
-  private func rehearse(_ target: Int) throws(StoreError) -> EvictionReport {
+  /// Runs a whole eviction in a transaction that is then discarded.
+  private func simulateEviction(_ target: Int) throws(StoreError) -> EvictionReport {
     try reading { (snapshot) throws(StoreError) in
       let tx = LeafTransaction(snapshot)
       var run = try Eviction(tx, to: target, isDryRun: true)

@@ -1,8 +1,8 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Turns counted bytes of records into physical ones: the store's live bytes but for what it takes
-/// of its own, shared out by records.
+/// Converts bytes of records to physical bytes: the store's live bytes, without its own overhead,
+/// divided by the bytes of all records.
 struct PhysicalFactor {
   /// Physical bytes for one byte of a record; never under 1.
   let value: Double
@@ -22,7 +22,7 @@ struct PhysicalFactor {
   }
 
   func physical(_ bytes: Int) -> Int {
-    // More than any disk has: counts of a damaged store may say anything.
+    // The limit is more than any disk has; the counts of a damaged store may be arbitrary.
     Int(min(0x1p60, (Double(bytes) * value).rounded(.up)))
   }
 

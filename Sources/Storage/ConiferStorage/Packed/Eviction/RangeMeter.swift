@@ -2,10 +2,11 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Measures what the leaves in ranges of path keys take: whole runs to the byte, runs at an edge by the share of their
-/// leaves.
+/// Measures the size of the leaves in ranges of path keys: complete runs exactly, runs at an edge
+/// by their share of leaves.
 ///
-/// Of a whole run without deltas and large leaves the head is enough; a cursor reads the others.
+/// For a complete run without deltas and large leaves, its head is enough; other runs are read with
+/// a cursor.
 struct RangeMeter {
   struct Sum: Equatable {
     var bytes = 0

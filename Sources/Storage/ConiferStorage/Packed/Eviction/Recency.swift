@@ -2,9 +2,9 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// The stored side of recency: the counter, and each query's last use.
+/// The stored part of recency: the counter, and each query's last use.
 enum Recency {
-  /// No counter reaches this value; one that does was forged or damaged, and is ignored.
+  /// No counter reaches this value; a larger one was forged or damaged, and is ignored.
   static let end = UInt64.max / 2
 
   private static let key = SystemKey.clock.bytes
@@ -13,7 +13,8 @@ enum Recency {
   static func clock(_ view: any OrderedView) throws(StoreError) -> UInt64 {
     guard let value = try view.value(Spaces.system, key) else { return 0 }
     var reader = ByteReader(Record.open(Spaces.system, key, value) ?? [])
-    // A damaged counter is no reason to refuse a store: it continues at the next stored use.
+    // A damaged counter does not prevent opening a store: counting continues with the next stored
+    // use.
     guard let clock = reader.varint(), clock < end else { return 0 }
     return clock
   }
@@ -33,7 +34,7 @@ enum Recency {
     try tx.put(Spaces.system, key, payload: writer.bytes)
   }
 
-  /// What became of the uses that a commit was to store.
+  /// The result for the uses that a commit was to store.
   struct Stored {
     var uses: [(name: Activity.Name, use: UInt64)] = []
     /// Uses that are too little later than the stored ones to be stored.
@@ -42,10 +43,10 @@ enum Recency {
     var missing: Set<Activity.Name> = []
   }
 
-  /// Stores uses that lie at least a distance behind the stored ones.
+  /// Stores uses that are at least a distance later than the stored ones.
   ///
   /// - Parameter uses: the oldest first.
-  /// - Returns: what became of them, once the commit is done.
+  /// - Returns: the result, to be applied once the commit is done.
   static func store(
     _ tx: LeafTransaction, _ uses: [(name: Activity.Name, use: UInt64)], distance: UInt64
   ) throws(StoreError) -> Stored {
@@ -54,7 +55,7 @@ enum Recency {
       do throws(StoreError) {
         try store(tx, name, use, distance, &stored)
       } catch {
-        // The tree was erased: nobody else's commit may fail for it.
+        // The tree's key was erased: that must not make commits to other trees fail.
         guard error.code == .wrongKey else { throw error }
         stored.missing.insert(name)
       }

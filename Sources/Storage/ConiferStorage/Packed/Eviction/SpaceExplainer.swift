@@ -67,7 +67,7 @@ struct SpaceExplainer {
     return covered > 0 ? .parts : .first
   }
 
-  /// What covers the whole path, the strongest first.
+  /// The pins and queries that cover the whole path, the strongest first.
   private func reasons(
     _ tree: TreeInfo, _ path: Path
   ) throws(StoreError) -> [SpaceExplanation.Reason] {
@@ -93,7 +93,7 @@ struct SpaceExplainer {
     let order = try Eviction.candidates(snapshot, activity, unpinned: true)
     for stored in inactive {
       let name = Activity.Name(tree: tree.id, query: stored.id)
-      // The last of the list is the first to go; what is pinned is not in it.
+      // The last candidate is evicted first; pinned queries are not candidates.
       if let index = order.lastIndex(where: { $0.name == name }) {
         reasons.append(.tracked(stored, before: order.count - 1 - index))
       }

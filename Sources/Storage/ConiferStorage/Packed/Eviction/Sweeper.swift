@@ -4,7 +4,7 @@ import ConiferTree
 
 /// Removes uncovered data of one tree, a few runs at a time.
 struct Sweeper {
-  /// How many runs are removed before it is asked whether to go on.
+  /// How many runs are removed before it checks whether to continue.
   private static let stride = 32
 
   let tx: LeafTransaction

@@ -7,7 +7,7 @@ import ConiferTree
 /// was abandoned changes nothing.
 struct SweptTrees: Sendable {
   private(set) var clean: Set<TreeID> = []
-  /// By tree, the number of the newest sweep, if its end would make the tree clean.
+  /// By tree, the number of the newest sweep, unless data became uncovered since it began.
   private var sweeping: [TreeID: Int] = [:]
   private var last = 0
 
@@ -28,8 +28,8 @@ struct SweptTrees: Sendable {
     clean.insert(tree)
   }
 
-  /// Records that a query was removed. If the tree was clean, returns the number of a sweep of what the
-  /// query covered: its end makes the tree clean again.
+  /// Records that a query was removed. If the tree was clean, it returns the number of a sweep over
+  /// what the query covered; when that sweep ends, the tree is clean again.
   mutating func forget(_ tree: TreeID) -> Int? {
     let wasClean = clean.contains(tree)
     uncover([tree])

@@ -3,13 +3,13 @@ import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
-/// The facts that an index needs of one child, gathered from its entries in their order.
+/// What an index needs to know of one child, gathered from the child's entries in order.
 struct ChildFacts {
   /// Whether anything but priorities was met.
   private(set) var exists = false
   private var own: Leaf?
   private var priority: Leaf?
-  /// By component: what stands at its path; nil while that is not known.
+  /// By component: the content at its path; nil while it is not known.
   private var found: [IndexValue.Content?]
 
   init(_ plan: IndexPlan) {
@@ -25,17 +25,17 @@ struct ChildFacts {
     }
   }
 
-  /// How an entry's place below the child stands to a component's path.
+  /// The relation of an entry's path below the child to a component's path.
   private enum Relation {
     case before
     case itself
     case below
-    case behind
+    case after
   }
 
-  /// Takes in an entry of the child.
+  /// Adds an entry of the child.
   ///
-  /// - Returns: where the next entry is that matters: behind this one, or behind the child.
+  /// - Returns: where the next relevant entry is: after this one, or after the child.
   mutating func add(
     _ entries: EntryList, _ index: Int, child: Bytes, _ plan: IndexPlan, _ runs: RunReader
   ) throws(StoreError) -> Bytes? {
@@ -59,7 +59,7 @@ struct ChildFacts {
       case .before: if next.map({ bytesPrecede(path, $0) }) ?? true { next = path }
       case .itself: found[component] = .leaf(try Self.leaf(entries, index, runs).0)
       case .below: found[component] = .interior
-      case .behind: found[component] = .null
+      case .after: found[component] = .null
       }
     }
     return child + (next ?? [PathKey.endMark])
@@ -67,7 +67,7 @@ struct ChildFacts {
 
   private static func relation(_ rest: Bytes, _ path: Bytes) -> Relation {
     if rest.starts(with: path) { return rest.count == path.count ? .itself : .below }
-    return bytesPrecede(rest, path) ? .before : .behind
+    return bytesPrecede(rest, path) ? .before : .after
   }
 
   private static func leaf(

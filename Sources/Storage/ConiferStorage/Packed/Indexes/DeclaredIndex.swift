@@ -27,7 +27,7 @@ enum DeclaredIndex: Hashable, Sendable, CustomStringConvertible {
     }
   }
 
-  /// What has an entry in the index, in a word.
+  /// A word for what has an entry in the index.
   var unit: String {
     switch self {
     case .children: "child"

@@ -26,7 +26,7 @@ final class IndexBuilder {
   /// Forgets what was known of the store, which another process may have had since.
   func forget() { isNeeded = nil }
 
-  /// Builds nothing more; before the store is closed.
+  /// Stops building; called before the store is closed.
   func stop() { isNeeded = false }
 
   /// Whether something is to be built or removed; asks the store when that is not known, and repairs what
@@ -50,11 +50,11 @@ final class IndexBuilder {
   func slice() throws(StoreError) {
     do throws(StoreError) {
       isNeeded = try repairer.retrying { (_) throws(StoreError) in
-        // Losing a slice in a crash loses nothing: the next one begins where it did.
+        // A slice that a crash undoes is simply done again from the same position.
         try writer.change(.relaxed) { (tx) throws(StoreError) in try slice(tx) }
       }
     } catch {
-      // A later commit tries again; whoever reads an authority's damaged data fails.
+      // A later commit tries again. If an authority's data is damaged, reading it fails anyway.
       isNeeded = nil
       guard repairer.policy.leavesAsIs(error) else { throw error }
       isNeeded = false
@@ -75,7 +75,7 @@ final class IndexBuilder {
         if try slice.step(tree) { return true }
         isDone = true
       } catch {
-        // An authority's damage stays: its other trees go on.
+        // The damage of an authority stays; its other trees are continued.
         guard repairer.policy.leavesAsIs(error) else { throw error }
         tx.restore(saved)
         failure = error

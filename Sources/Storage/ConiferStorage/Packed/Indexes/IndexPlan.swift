@@ -5,8 +5,8 @@ import ConiferTree
 
 /// An index of children of one tree with its paths as bytes, ready to be matched with entries.
 final class IndexPlan: Sendable {
-  /// Nodes whose path keys are longer are not indexed: what the store's keys hold besides is needed
-  /// for values and child keys.
+  /// Nodes with longer path keys are not indexed, since the rest of the store's key is needed for
+  /// values and child keys.
   static let longestNode = 160
   /// How many bytes of a child's segment a row holds.
   static let longestSegment = 200
@@ -72,7 +72,7 @@ final class IndexPlan: Sendable {
 
   /// Whether a path key is that of an indexed node.
   func isIndexed(_ node: Bytes) -> Bool {
-    // Any child will do.
+    // Any child key serves for the test.
     let child = node + [PathKey.firstChildMark + 4, 0]
     if case .child(node.count, _) = child.withUnsafeBytes(place) { return true }
     return false
@@ -122,8 +122,8 @@ final class IndexPlan: Sendable {
       segment: child.count - node > Self.longestSegment ? Bytes(child[node...]) : nil)
   }
 
-  /// Where the values behind an offset of a row end, and whether one of them was cut; nil when they
-  /// are none.
+  /// The end of the values after an offset of a row, and whether one of them was cut; nil when they
+  /// are invalid.
   func valuesEnd(_ row: Bytes, _ start: Int) -> (end: Int, isCut: Bool)? {
     var at = start
     var isCut = false

@@ -3,8 +3,8 @@ import ConiferLeafStore
 
 /// Visiting the children that an index has rows of.
 extension RunSource {
-  /// Visits the children that an index has rows of, in `low ..< high`, with what it needs of them; runs
-  /// that hold nothing of it are not read.
+  /// Visits the children in `low ..< high` that have rows in an index, with what the index needs to
+  /// know of them; runs without such data are not read.
   ///
   /// - Parameters:
   ///   - low: not within a child.
@@ -50,7 +50,7 @@ extension RunSource {
 }
 
 extension LeafCursor {
-  /// Where a later visit begins so that it meets the child that the cursor is in whole.
+  /// Where a later visit must begin so that it visits the cursor's current child completely.
   fileprivate func boundary(_ place: IndexPlan.Place) -> Bytes {
     guard case .child(_, let end) = place else { return key }
     return Bytes(key[..<end])

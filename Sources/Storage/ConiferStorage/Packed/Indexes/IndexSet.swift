@@ -21,7 +21,7 @@ struct StoredIndex: Equatable, Sendable {
 
 /// The declared indexes of one tree, and the numbers of those whose rows are still to be removed.
 ///
-/// It is stored twice: the copy is written when the declarations change, and tells them when the
+/// It is stored twice: the copy is written when the declarations change, and provides them when the
 /// first record is damaged.
 struct IndexSet: Equatable, Sendable {
   /// The version of a set of indexes of children, and of one of documents, which older versions of
@@ -52,7 +52,7 @@ struct IndexSet: Equatable, Sendable {
 
   // MARK: Changing
 
-  /// Makes the set be exactly some definitions; those that are there stay as they are.
+  /// Replaces the declarations; indexes that are already declared stay as they are.
   ///
   /// - Returns: whether anything changed.
   mutating func declare(_ definitions: [DeclaredIndex]) throws(StoreError) -> Bool {
@@ -77,7 +77,7 @@ struct IndexSet: Equatable, Sendable {
     return indexes != old
   }
 
-  /// Begins all indexes, or one, anew under other numbers: their rows cannot be trusted.
+  /// Restarts all indexes, or one, under new numbers, since their rows cannot be trusted.
   mutating func restart(_ number: UInt32? = nil) throws(StoreError) {
     for (place, index) in indexes.enumerated() where number == nil || index.number == number {
       dropped.append(index.number)
@@ -102,15 +102,16 @@ struct IndexSet: Equatable, Sendable {
   static func read(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> IndexSet {
     let key = key(tree)
     guard let value = try view.value(Spaces.indexes, key) else {
-      // Taken for none, its numbers would be given again and old rows be read under them.
+      // If the set were taken for empty, its numbers would be assigned again, and old rows would be
+      // read under them.
       guard try !hasRows(view, tree) else { throw Damage.error(Spaces.indexes, key) }
       return IndexSet()
     }
     return try read(key, value)
   }
 
-  /// Whether a tree has rows of indexes, be it of dropped ones; records of other kinds are a later
-  /// version's.
+  /// Whether a tree has rows of indexes, also of dropped ones. Records of other kinds are from a
+  /// later version.
   private static func hasRows(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> Bool {
     let prefix = StoreKey.prefix(tree)
     var hasRows = false
@@ -161,7 +162,7 @@ struct IndexSet: Equatable, Sendable {
     return set
   }
 
-  /// Stores the set, also one without declarations, and its copy when that has other ones.
+  /// Stores the set, even without declarations, and its copy if that has other declarations.
   func write(_ tx: LeafTransaction, _ tree: TreeID) throws(StoreError) {
     let (key, copy) = (Self.key(tree), Self.key(tree, isCopy: true))
     tx.effects.changesIndexes = true
@@ -169,7 +170,7 @@ struct IndexSet: Equatable, Sendable {
     if try copyIsOld(tx, copy) { try tx.put(Spaces.indexes, copy, payload: payload) }
   }
 
-  /// Whether the copy tells other declarations, or none that can be read.
+  /// Whether the copy has other declarations, or cannot be read.
   private func copyIsOld(_ tx: LeafTransaction, _ copy: Bytes) throws(StoreError) -> Bool {
     guard let value = try tx.value(Spaces.indexes, copy) else { return true }
     guard let known = try? Self.read(copy, value) else { return true }

@@ -2,9 +2,10 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Values as byte strings in the Realtime Database's order, of which none begins another.
+/// Values as byte strings in the Realtime Database's order. No encoding is a prefix of another one.
 ///
-/// What an index cannot hold whole is marked as cut: among equal ones only the data tells the order.
+/// A value that an index cannot hold completely is marked as cut: among equal cut values, only the
+/// data shows the order.
 /// The format is written out in Docs/Formats/Records.md.
 enum IndexValue {
   /// The bytes of all strings of an entry together, at most.
@@ -22,7 +23,7 @@ enum IndexValue {
 
   private static let end: UInt8 = 0x00
   private static let escape: UInt8 = 0x01
-  /// Behind the escape, in place of the end of a string that goes on.
+  /// After the escape, in place of the terminator of a string that is cut.
   private static let cut: UInt8 = 0x03
 
   /// The value by which a child is sorted.
@@ -95,8 +96,8 @@ enum IndexValue {
     bytes.append(end)
   }
 
-  /// Where the value that begins at an offset ends, and whether it was cut; nil when the bytes are
-  /// none.
+  /// The end of the value that begins at an offset, and whether it was cut; nil when the bytes are
+  /// invalid.
   static func end(
     _ bytes: Bytes, _ start: Int, isDescending: Bool
   ) -> (end: Int, isCut: Bool)? {

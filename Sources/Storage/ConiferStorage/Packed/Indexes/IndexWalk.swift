@@ -13,8 +13,8 @@ struct IndexWalk {
     let values: Range<Int>
     /// The child's path key.
     let child: Bytes
-    /// Whether the row holds all that decides about the order: neither a value nor the child's segment
-    /// is cut.
+    /// Whether the row determines the child's position: neither a value nor the child's segment is
+    /// cut.
     let isWhole: Bool
 
     /// Lends the values.
@@ -46,15 +46,15 @@ struct IndexWalk {
     func edge(_ bound: QuerySpec.Bound) -> (value: Bytes, row: Bytes) {
       let value = prefix + plan.value(bound.value.map { .leaf($0) } ?? .null)
       var segment = Bytes()
-      // Among cut values the order of keys tells nothing.
+      // Among cut values, the order of keys is not the query's order.
       if let key = bound.key, plan.valuesEnd(value, prefix.count)?.isCut == false {
         PathKey.append(key, .realtimeDatabase, to: &segment)
       }
       return (value, value + segment.prefix(IndexPlan.longestSegment))
     }
-    // What lies exactly on a bound is left to whoever knows the child.
+    // Rows exactly on a bound are kept; the caller, who knows the child, decides.
     self.prefix = prefix
-    /// Whether no row of a bound's value is in the range: however many there are, they are passed.
+    /// Whether the range excludes all rows with a bound's value, so that they can be skipped.
     func leavesOut(_ bound: QuerySpec.Bound, _ value: Bytes) -> Bool {
       !bound.inclusive && bound.key == nil
         && plan.valuesEnd(value, prefix.count)?.isCut == false
@@ -75,7 +75,8 @@ struct IndexWalk {
     }
   }
 
-  /// The next children, at least so many while there are; equal values that are cut come together.
+  /// The next children: at least the given number, if there are as many. Equal cut values come
+  /// together.
   ///
   /// - Throws: `damaged`, naming a row.
   mutating func next(_ count: Int) throws(StoreError) -> [Item] {
@@ -84,7 +85,7 @@ struct IndexWalk {
     var last: Bytes?
     var damaged: Bytes?
     var isOver = false
-    // The values of the last row when they were cut, with all before them.
+    // The values of the last row, if they were cut.
     var group: Bytes?
     let (prefix, plan, node, low, high) = (prefix, plan, node, low, high)
     guard bytesPrecede(low, high) else { return [] }

@@ -39,12 +39,12 @@ struct KeyWindow {
     fromEnd = spec.limit?.side == .last
   }
 
-  /// The part of the keys that a bound leaves.
+  /// The part of the keys that a bound keeps.
   private enum Edge {
     case nothing
     case key(Key, inclusive: Bool)
 
-    /// Nil when the bound leaves all.
+    /// Nil when the bound keeps all.
     init?(_ bound: QuerySpec.Bound?, _ index: QueryIndex, isStart: Bool) {
       guard let bound else { return nil }
       if index == .key {

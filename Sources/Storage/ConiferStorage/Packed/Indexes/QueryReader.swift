@@ -3,9 +3,9 @@ import ConiferLeafStore
 import ConiferQuery
 import ConiferTree
 
-/// Answers queries of one tree by the first way that serves and gives what the whole node would: a window by
-/// key, an index that is built, the default order where no child has a priority, the whole node. Which one reads
-/// least is not estimated.
+/// Answers queries of one tree by the first of these plans that gives the same result as reading
+/// the whole node: a window by key, an index that is built, the default order when no child has a
+/// priority, the whole node. The costs of the plans are not compared.
 struct QueryReader {
   let tree: TreeReader
   let meter = ReadMeter()
@@ -15,7 +15,8 @@ struct QueryReader {
   }
 
   func answer(_ path: Path, _ spec: QuerySpec) throws(StoreError) -> QueryAnswer {
-    // The order of a tree of another kind is not that of queries, and nothing lies below a priority.
+    // Only a tree with the Realtime Database's order has the order of queries, and a priority has
+    // no children.
     let isOrdered = tree.order == .realtimeDatabase && !path.keys.contains(where: \.isPriority)
     guard isOrdered, !spec.loadsAllData else { return try whole(path, spec) }
     let node = PathKey.encode(path, tree.order)
@@ -71,7 +72,7 @@ struct QueryReader {
 
   /// The children that rows name and that are in the query's range, in its order.
   ///
-  /// - Throws: `damaged`, naming a row, when its child is not what the row says.
+  /// - Throws: `damaged`, naming a row, when its child does not match the row.
   private func children(
     _ items: [IndexWalk.Item], _ plan: IndexPlan, _ node: Bytes, _ spec: QuerySpec
   ) throws(StoreError) -> [Node.Child] {
@@ -101,12 +102,12 @@ struct QueryReader {
     let child: Node.Child
   }
 
-  /// Children of rows that do not hold all that decides about their order.
+  /// Sorts children whose rows do not determine their order.
   private func sorted(
     _ rows: [Int], _ items: [IndexWalk.Item], _ found: [Found?]
   ) -> [Node.Child] {
     let order = rows.sorted { a, b in
-      // Rows tell values apart unless these were cut.
+      // Rows show different values in order, unless the values were cut.
       var order = items[a].withValues { a in items[b].withValues { compareBytes(a, $0) } }
       if order == 0, let x = found[a], let y = found[b] {
         order = Node.compareValues(x.value, y.value)

@@ -2,7 +2,8 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// A stored index of one tree with what its rows are made from, whatever it is declared over.
+/// A stored index of one tree with what is needed to make its rows, over children or over
+/// documents.
 enum RowPlan {
   case children(IndexPlan)
   case documents(DocumentIndexRows, StoredIndex)
@@ -23,7 +24,7 @@ enum RowPlan {
     }
   }
 
-  /// Visits the rows that the leaves in `low ..< high` ask for, in the order of the leaves.
+  /// Visits the rows that the leaves in `low ..< high` must have, in the order of the leaves.
   ///
   /// - Parameters:
   ///   - low: not within a child or a document.

@@ -2,20 +2,20 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Mends trees that lost records, in slices between commits: removes orphans, lists the collections of documents
-/// and counts usage anew.
+/// Mends trees that lost records, in slices between commits: removes orphans, lists the collections
+/// of documents and counts usage again.
 final class Mender {
   enum State {
     /// Nothing is to be done, or nothing can be done before the store is opened again.
     case idle
     /// Some tree has a mending marker.
     case needed
-    /// The same, but the store refused the last slice: mending goes on after the next commit.
+    /// As `needed`, but the store refused the last slice: mending continues after the next commit.
     case refused
     case underWay(Mending)
   }
 
-  /// How many bytes may be written beside a view before commits wait for slices.
+  /// How many bytes commits may write while a view is open before they wait for slices.
   private static let slack = 1 << 20
 
   private let writer: StoreWriter
@@ -25,10 +25,10 @@ final class Mender {
   }
   /// About how many bytes the store has written since the last slice.
   private var bytesWritten = 0
-  /// The damaged records that slices met since there was nothing to mend; one that comes back is not
-  /// repaired again.
+  /// The damaged records that slices have met since mending began; a record that is damaged again
+  /// is not repaired again.
   private var repaired: Set<StoreError.Place> = []
-  /// Trees that could be mended in part alone: their markers stay until the store is opened again.
+  /// Trees that could be mended only in part: their markers stay until the store is opened again.
   private var mendedInPart: Set<TreeID> = []
 
   init(_ writer: StoreWriter, _ repairer: Repairer) {
@@ -50,20 +50,22 @@ final class Mender {
       let tree = try writer.read { (view) throws(StoreError) in try MendingMarker.first(view) }
       state = tree == nil ? .idle : .needed
     } catch {
-      // Damage beside the markers does not keep the store from opening: only reads of it fail.
+      // Damage near the markers does not prevent opening the store; reading the damaged records
+      // fails.
       guard error.code == .damaged else { throw error }
       state = .needed
     }
   }
 
-  /// Closes the view; the marker stays, so that mending goes on when the store is opened again.
+  /// Closes the view; the marker stays, so that mending continues when the store is opened again.
   func stop() { state = .idle }
 
-  /// Told of each change: it may have changed the tree that is being counted, or damaged others.
+  /// Called for each change: it may have changed the tree that is being counted, or damaged other
+  /// trees.
   func didChange(_ change: StoreChange) {
     guard change.bytes > 0 else { return }
     bytesWritten.add(change.bytes)
-    // What was lost may have been counted already: begin anew.
+    // The lost records may have been counted already, so mending begins again.
     if !change.effects.damagedTrees.isEmpty {
       mendedInPart.subtract(change.effects.damagedTrees)
       return state = .needed
@@ -80,8 +82,8 @@ final class Mender {
     }
   }
 
-  /// Does a slice, and repairs what it meets. An error ends the mending until the store is opened again or
-  /// more is lost, but a full disk only delays it.
+  /// Does a slice, and repairs the damage that it meets. An error ends the mending until the store
+  /// is opened again or more is lost; a full disk only delays it.
   func slice() {
     guard hasWork else { return }
     do throws(StoreError) {
@@ -91,15 +93,17 @@ final class Mender {
     }
   }
 
-  /// Does slices until mending has read as many bytes as commits have written since, one slice at least.
+  /// Does slices until mending has read as many bytes as commits have written since the last slice;
+  /// at least one slice.
   ///
-  /// While mending holds its view, a store may not reuse space that commits free, so it grows: this bounds
-  /// the growth by about what mending reads. While a commit waits, slices are done only above a slack.
+  /// While mending holds its view, a store may not reuse the space that commits free, so it grows.
+  /// This limits the growth to about the bytes that mending reads. While a commit waits, slices are
+  /// done only above a slack.
   func catchUp(isAwaited: () -> Bool) {
     while hasWork, bytesWritten > Self.slack || !isAwaited() {
       let (writtenBefore, readBefore) = (bytesWritten, bytesRead)
       slice()
-      // A phase that begins has read nothing yet. What mending itself wrote does not count, or a few
+      // A new phase has read nothing yet. What mending itself wrote does not count; otherwise a few
       // orphans would cause all slices at once.
       bytesWritten = max(0, writtenBefore - max(0, bytesRead - readBefore))
       if bytesWritten == 0 { return }
@@ -109,7 +113,7 @@ final class Mender {
   /// Forgets what was written while no view was held.
   func forgetWritten() { bytesWritten = 0 }
 
-  /// Mends all that is to be mended.
+  /// Does all slices until nothing is left to mend.
   func finish() throws(StoreError) {
     while hasWork { try step() }
   }
@@ -135,8 +139,8 @@ final class Mender {
         }
       }
     } catch {
-      // What the store itself cannot read is left out from now on, and what is damaged is repaired; all is
-      // looked at anew.
+      // What the store itself cannot read is left out, and other damage is repaired; then mending
+      // begins again.
       if try !repairer.recover(after: error) {
         guard repairer.policy.repairs(error, repaired), let place = error.place else {
           throw error
@@ -202,7 +206,7 @@ final class Mender {
     if listing.isDone { try begin(.counting(Recount(work.tree)), work) }
   }
 
-  /// Goes on with another phase, from a snapshot of its own.
+  /// Begins the next phase, with a snapshot of its own.
   private func begin(_ phase: Mending.Phase, _ work: Mending) throws(StoreError) {
     let frozen = SnapshotReference(try writer.leaves.openSnapshot())
     state = .underWay(Mending(work.tree, frozen, phase))
@@ -219,10 +223,11 @@ final class Mender {
     state = .needed
     let tree = work.tree
     try writer.change(.process) { (tx) throws(StoreError) in
-      // Queries go on looking at all collections where some could not be listed.
+      // If some collections could not be listed, the marker stays, and queries continue to search
+      // all collections.
       if !mendedInPart.contains(tree) { try MendingMarker.remove(tx, tree) }
       if tree.rawValue != 0, try Trees.info(tx, tree) == nil { return }
-      // Removing the marker is a change of the store's own records.
+      // Removing the marker changes the store's own records.
       if tree.rawValue == 0, let row = tx.state.usage[tree] {
         recount.adjust(from: try UsageRow.read(tx.base, tree), to: row)
       }

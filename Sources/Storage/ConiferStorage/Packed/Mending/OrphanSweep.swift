@@ -4,8 +4,8 @@ import ConiferTree
 
 /// Finds the orphans of one tree in a frozen view, in slices: records that nothing refers to.
 ///
-/// Numbers of runs never repeat, so an orphan of a run stays one. A query may be tracked again and a write
-/// restored, so their orphans are checked once more before they are removed.
+/// Numbers of runs never repeat, so an orphan of a run stays one. A query may be tracked again and
+/// a write may be restored, so their orphans are checked again before they are removed.
 struct OrphanSweep: Sendable {
   /// An orphan.
   typealias Orphan = (space: Space, key: Bytes)
@@ -14,10 +14,10 @@ struct OrphanSweep: Sendable {
   private var scans: [SpaceScan]
   private var runs = NumberFilter()
   private var largeLeaves = NumberFilter()
-  /// Whether some record could not be read, so that its references are not known.
-  private var isBlind = false
+  /// Whether some record could not be read, so that its references are unknown.
+  private var hasUnreadable = false
 
-  /// - Parameter role: an authority's data stays, whether or not anything leads to it.
+  /// - Parameter role: an authority's data is kept even if nothing refers to it.
   init(_ tree: TreeInfo, _ role: StoreRole) {
     self.tree = tree
     // Runs come first: they refer to the others.
@@ -49,10 +49,10 @@ struct OrphanSweep: Sendable {
           guard [.damaged, .wrongKey, .unsupported, .newerFormat].contains(error.code) else {
             throw error
           }
-          isBlind = true
+          hasUnreadable = true
         }
       }
-      isBlind = isBlind || scan.hasSkipped
+      hasUnreadable = hasUnreadable || scan.hasSkipped
     } else {
       var keys: [Bytes] = []
       try scan.sizes(snapshot) { key, _ in keys.append(key) }
@@ -60,7 +60,7 @@ struct OrphanSweep: Sendable {
         do throws(StoreError) {
           if try !isNeeded(scan.space, key, snapshot) { orphans.append((scan.space, key)) }
         } catch {
-          // What nobody can read here may be what the row is for.
+          // If records cannot be read here, the row may belong to one of them.
           guard [.wrongKey, .unsupported, .newerFormat].contains(error.code) else { throw error }
         }
       }
@@ -80,7 +80,7 @@ struct OrphanSweep: Sendable {
     }
   }
 
-  /// Notes what a run or a delta refers to; false for the delta of a run that is not there.
+  /// Records what a run or a delta refers to; false for a delta without a run.
   private mutating func isNeeded(
     _ space: Space, _ key: Bytes, _ value: Bytes, _ reader: RunReader
   ) throws(StoreError) -> Bool {
@@ -94,7 +94,7 @@ struct OrphanSweep: Sendable {
       }
       return true
     }
-    guard isBlind || runs.contains(StoreKey.numberBehindTree(key)) else { return false }
+    guard hasUnreadable || runs.contains(StoreKey.numberAfterTree(key)) else { return false }
     for case .put(let entry) in try DeltaRecord(key: key, value: value, reader.unpacking).changes {
       if let number = LargeLeaf.number(entry) { largeLeaves.insert(number) }
     }
@@ -107,7 +107,7 @@ struct OrphanSweep: Sendable {
     do throws(StoreError) {
       switch space {
       case Spaces.chunks:
-        return isBlind || largeLeaves.contains(StoreKey.numberBehindTree(key))
+        return hasUnreadable || largeLeaves.contains(StoreKey.numberAfterTree(key))
       case Spaces.queueParts, Spaces.queueIndex: return try isOfWrite(space, key, view)
       case Spaces.queryIndex:
         let queries = Queries(view: view, tree: tree.id, order: tree.order)
@@ -118,7 +118,7 @@ struct OrphanSweep: Sendable {
         let collection = try CollectionRows(view: view, tree: tree.id).collection(key, value)
         return try DocumentReader(runs: RunReader(view: view, tree: tree.id))
           .isThere(collection)
-      default: return try isQuery(QueryID(rawValue: StoreKey.numberBehindTree(key)), view)
+      default: return try isQuery(QueryID(rawValue: StoreKey.numberAfterTree(key)), view)
       }
     } catch {
       // The next read of the record repairs it.
@@ -132,7 +132,7 @@ struct OrphanSweep: Sendable {
     return try view.keys(Spaces.queries, prefix: key, limit: 1).first == key
   }
 
-  /// Whether the write is there that a row or part belongs to; a row only leads to waiting ones.
+  /// Whether the write of a row or part exists; rows of the index belong only to waiting writes.
   private func isOfWrite(
     _ space: Space, _ key: Bytes, _ view: any LeafView
   ) throws(StoreError) -> Bool {

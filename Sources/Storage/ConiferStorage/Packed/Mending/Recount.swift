@@ -1,16 +1,16 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Counts what one tree's records take in a frozen view, in slices.
+/// Counts a tree's records in a frozen view, in slices.
 ///
-/// Commits go on meanwhile: each changes the stored counts by what it changes, and these changes are
-/// added to what was found.
+/// Commits continue in the meantime: what each of them changes in the stored counts is added to the
+/// result.
 struct Recount: Sendable {
   let tree: TreeID
   private var sizes: [SpaceScan]
   private var bodies: [SpaceScan]
   private var found = UsageRow()
-  /// The highest number of a dictionary that a record names.
+  /// The highest number of a dictionary that is in use.
   private var named: UInt32 = 0
   /// What commits have changed since the view was taken.
   private var changes = UsageRow()
@@ -29,27 +29,27 @@ struct Recount: Sendable {
 
   /// Counts the next slice.
   ///
-  /// - Parameter view: always the same moment.
+  /// - Parameter view: the same one for all slices.
   mutating func step(_ view: any OrderedView) throws(StoreError) {
     if var scan = sizes.first {
       let space = scan.space
-      try scan.sizes(view) { key, size in note(space, key, size) }
+      try scan.sizes(view) { key, size in countSize(space, key, size) }
       bytesRead.add(scan.bytesRead - (sizes.first?.bytesRead ?? 0))
       if scan.isDone { sizes.removeFirst() } else { sizes[0] = scan }
     } else if var scan = bodies.first {
-      for (key, value) in try scan.records(view) { look(scan.space, key, value) }
+      for (key, value) in try scan.records(view) { countBody(scan.space, key, value) }
       bytesRead.add(scan.bytesRead - (bodies.first?.bytesRead ?? 0))
       if scan.isDone { bodies.removeFirst() } else { bodies[0] = scan }
     }
   }
 
-  private mutating func note(_ space: Space, _ key: Bytes, _ size: Int) {
+  private mutating func countSize(_ space: Space, _ key: Bytes, _ size: Int) {
     found.bytes[space.id, default: 0].add(1 + key.count + size)
     switch space {
     case Spaces.queries: if key.count == 12 { found.queries += 1 }
     case Spaces.deltas, Spaces.chunks:
-      // A run that cannot be read may have changes, whose keys tell its number.
-      let number = StoreKey.numberBehindTree(key)
+      // A run that cannot be read may have deltas, whose keys contain its number.
+      let number = StoreKey.numberAfterTree(key)
       if number <= Numbers.lastLikelyRun { found.nextRun = max(found.nextRun, number + 1) }
     case Spaces.dictionaries:
       found.dictionaries += 1
@@ -58,8 +58,9 @@ struct Recount: Sendable {
     }
   }
 
-  /// What cannot be read counts for nothing: it is set aside when it is read, and counted anew then.
-  private mutating func look(_ space: Space, _ key: Bytes, _ value: Bytes) {
+  /// A record that cannot be read is not counted: it is set aside when it is read, and then usage
+  /// is counted again.
+  private mutating func countBody(_ space: Space, _ key: Bytes, _ value: Bytes) {
     guard Record.isIntact(space, key, value) else { return }
     switch space {
     case Spaces.runs:
@@ -95,9 +96,9 @@ struct Recount: Sendable {
     }
   }
 
-  /// The row as it should be stored.
+  /// The row to store.
   ///
-  /// - Parameter row: the stored one, whose numbers go on; nil when it cannot be read.
+  /// - Parameter row: the stored row, whose numbers are continued; nil when it cannot be read.
   func result(_ row: UsageRow?) -> UsageRow {
     var result = found
     result.leaves.add(changes.leaves)
@@ -116,7 +117,7 @@ struct Recount: Sendable {
     return result
   }
 
-  /// The row of a tree as it should be stored, counted at once.
+  /// Counts a tree at once, and returns the row to store.
   static func whole(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> UsageRow {
     var recount = Recount(tree)
     while !recount.isDone { try recount.step(view) }

@@ -1,9 +1,9 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// A walk over one tree's records of a space, in slices; it remembers no more than where it is.
+/// A walk over one tree's records of a space, in slices; it keeps only its position.
 struct SpaceScan: Sendable {
-  /// How many records a slice looks at, and about how many of their bytes.
+  /// The maximum number of records of a slice, and about the maximum of their bytes.
   static let mostRecords = 256
   private static let mostBytes = 1 << 20
 
@@ -11,7 +11,7 @@ struct SpaceScan: Sendable {
   private let prefix: Bytes
   private var from: Bytes
   private(set) var isDone = false
-  /// How many bytes of records were read so far; of a key, with its value's size.
+  /// How many bytes of records were read so far; for a key, its value's size is included.
   private(set) var bytesRead = 0
   /// Whether a record was left out that the store could not lend.
   private(set) var hasSkipped = false
@@ -26,7 +26,7 @@ struct SpaceScan: Sendable {
   mutating func sizes(
     _ view: any OrderedView, _ visit: (_ key: Bytes, _ size: Int) -> Void
   ) throws(StoreError) {
-    // A slice that ends with room left has come to the end of the records.
+    // A slice that ends below its limits has reached the end of the records.
     var (count, hasRoom) = (0, true)
     try view.walkKeys(space, .atOrAfter(from)) { lent, size in
       guard lent.starts(with: prefix) else { return .stop }

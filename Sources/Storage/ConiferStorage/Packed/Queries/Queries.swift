@@ -43,7 +43,7 @@ struct Queries {
   }
 
   private func query(_ key: Bytes, _ value: Bytes) throws(StoreError) -> TrackedQuery {
-    // Made only where it is thrown: making its words takes longer than reading the record.
+    // A function, since composing the message takes longer than reading the record.
     func damage() -> StoreError { Damage.error(Spaces.queries, key) }
     guard (1...Numbers.lastQuery).contains(StoreKey.number(atEndOf: key)) else { throw damage() }
     guard let payload = Record.open(Spaces.queries, key, value) else { throw damage() }
@@ -122,12 +122,12 @@ struct Queries {
     }
   }
 
-  /// The row behind all queries.
+  /// The row after all queries, which holds the last number.
   var lastKey: Bytes { prefix + [0xFF] }
 
-  /// The last number that was given; the row behind all queries remembers it.
+  /// The last assigned number, from the row after all queries.
   ///
-  /// - Throws: `damaged`, also when the row is not there beside queries.
+  /// - Throws: `damaged`, also when the row is missing although there are queries.
   func last() throws(StoreError) -> QueryID? {
     let key = lastKey
     guard let value = try view.value(Spaces.queries, key) else {
@@ -142,7 +142,7 @@ struct Queries {
     return QueryID(rawValue: StoreKey.number(atEndOf: payload))
   }
 
-  /// The highest number of a query that is there, 0 for none.
+  /// The highest number of an existing query, 0 for none.
   func highest() throws(StoreError) -> UInt64 {
     let end = key(QueryID(rawValue: Numbers.lastQuery))
     return try view.lastKey(Spaces.queries, prefix, atOrBefore: end).map {
@@ -160,7 +160,8 @@ struct Queries {
     return row(id, segment)
   }
 
-  /// The row of what a query holds, by its path key behind the query's; a long one ends in a hash.
+  /// The row of a child or document that a query holds, by its path key after the query's; a long
+  /// one ends in a hash.
   func row(_ id: QueryID, _ segment: Bytes) -> Bytes {
     guard segment.count > Self.longestSegment else { return key(id) + segment }
     return key(id) + Self.cut(segment) + StoreKey.number(XXHash64.hash(segment))
@@ -169,7 +170,7 @@ struct Queries {
   /// How many bytes of a key's segment a row holds.
   static let longestSegment = 200
 
-  /// What a row holds of a segment, before the hash of a longer one.
+  /// The part of a segment that a row holds; a hash follows it when the segment is longer.
   static func cut(_ segment: Bytes) -> Bytes { Bytes(segment.prefix(longestSegment)) }
 
   func keys(_ id: QueryID) throws(StoreError) -> [Key] {

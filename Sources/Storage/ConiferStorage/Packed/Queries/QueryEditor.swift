@@ -31,12 +31,13 @@ struct QueryEditor {
         "Query \(stored.id.rawValue) is another one here, or has another number: restore into a "
           + "tree that has no queries of its own.")
     }
-    // First the row with the last number: a query without that row would look like a loss.
+    // The row with the last number is written first: queries without that row would look like
+    // damage.
     try reserveNumbers(through: stored.id)
     try put(stored.query, stored.id, isNew: known == nil)
   }
 
-  /// Lets numbers go on behind one that this or another store assigned.
+  /// Reserves numbers: new numbers begin after one that this or another store assigned.
   func reserveNumbers(through id: QueryID) throws(StoreError) {
     guard try id.rawValue > queries.last()?.rawValue ?? 0 else { return }
     try checkNumber(id)
@@ -69,7 +70,7 @@ struct QueryEditor {
     let last = try queries.last()?.rawValue ?? 0
     let next = QueryID(
       rawValue: try Numbers.next(after: last, last: Numbers.lastQuery, "tracked queries of a tree"))
-    // Otherwise a query with that number would be overwritten.
+    // Without this check, a query with that number would be overwritten.
     guard try tx.get(Spaces.queries, queries.key(next), { _ in }) == nil else {
       throw Damage.error(Spaces.queries, queries.lastKey)
     }
@@ -77,7 +78,7 @@ struct QueryEditor {
     return next
   }
 
-  /// A number well above every one in use, when the row with the last one is lost.
+  /// Continues with numbers well above every used one, when the row with the last number is lost.
   func skipNumbers() throws(StoreError) {
     let known = try undamaged { () throws(StoreError) in try queries.last()?.rawValue } ?? nil
     let highest = max(known ?? 0, try queries.highest())

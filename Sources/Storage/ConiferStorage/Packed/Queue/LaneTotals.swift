@@ -1,13 +1,14 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// The totals of a lane, in one small row behind its writes, kept in the commits that change them.
+/// The totals of a lane, in one small row after its writes, updated in the commits that change
+/// them.
 struct LaneTotals: Equatable {
   var pending = 0
   var rejected = 0
   /// Bytes of the records of unfinished writes.
   var bytes = 0
-  /// The newest number that was ever given.
+  /// The newest number that was ever assigned.
   var newest: UInt64 = 0
   var finished = 0
 

@@ -23,7 +23,7 @@ struct QueueEditor {
     totals.newest = try Numbers.next(
       after: totals.newest, last: Numbers.lastWrite, "writes of a queue")
     let id = WriteID(rawValue: totals.newest)
-    // Otherwise a write with that number would be overwritten.
+    // Without this check, a write with that number would be overwritten.
     guard try reader.isFree(id) else { throw Damage.error(Spaces.queue, reader.totalsKey) }
     try store(QueueEntry(id: id, payload: payload), &totals)
     try write(totals)
@@ -45,7 +45,7 @@ struct QueueEditor {
     try write(totals)
   }
 
-  /// Remembers how a write ended that another store had.
+  /// Records how a write of another store ended.
   func restore(_ end: FinishedWrite) throws(StoreError) {
     try checkNumber(end.id)
     guard try reader.find(end.id) == nil else {
@@ -60,7 +60,7 @@ struct QueueEditor {
     try write(totals)
   }
 
-  /// Lets numbers go on behind one that another store assigned.
+  /// Reserves numbers: new numbers begin after one that another store assigned.
   func reserveNumbers(through id: WriteID) throws(StoreError) {
     try checkNumber(id)
     var totals = try reader.totals()
@@ -117,7 +117,8 @@ struct QueueEditor {
     try write(totals)
   }
 
-  /// Takes a write out of the queue and remembers how it ended; call `forgetOldest()` afterwards.
+  /// Removes a write from the queue and records how it ended; `forgetOldest()` must be called
+  /// afterwards.
   func finish(_ id: WriteID, _ outcome: WriteOutcome) throws(StoreError) {
     let old = try known(id)
     var totals = try reader.totals()
@@ -126,9 +127,10 @@ struct QueueEditor {
     try write(totals)
   }
 
-  /// Forgets the ends of writes beyond those that a lane remembers.
+  /// Forgets the ends of the oldest writes beyond the limit of a lane.
   ///
-  /// Once a commit: to find the oldest, a store may pass over many removed rows.
+  /// It is called once in a commit, since a store may have to skip many removed rows to find the
+  /// oldest.
   func forgetOldest() throws(StoreError) {
     var totals = try reader.totals()
     guard totals.finished > Self.finishedLimit else { return }
@@ -161,17 +163,17 @@ struct QueueEditor {
     }
   }
 
-  /// Discards every write of the lane; numbers go on where they were.
+  /// Discards every write of the lane; numbers continue as before.
   func purge() throws(StoreError) {
     var totals = try reader.totals()
     let isReadable = try reader.isReadable()
     if !isReadable {
-      // Writes whose encryption key is gone leave no trace but their numbers.
+      // Of writes whose encryption key is missing, only the numbers are kept.
       try tx.deleteAll(Spaces.finished, prefix: reader.prefix)
       totals.finished = 0
     }
     for section in [QueueReader.Section.unanswered, .rejected] where isReadable {
-      // Only as many as are remembered need to be read.
+      // Only the writes whose ends will be remembered need to be read.
       let last = try tx.keys(Spaces.queue, prefix: reader.prefix + [section.rawValue])
         .suffix(Self.finishedLimit)
       for key in last {

@@ -1,8 +1,8 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// The number above which new lanes begin, in tree 0 of the system space. A lane that was lost whole may have
-/// assigned all numbers up to it, and none may repeat.
+/// The number above which new lanes begin, in tree 0 of the system space. A lost lane may have
+/// assigned all numbers up to it, and no number may repeat.
 enum QueueFloor {
   /// More numbers than any lane assigns between two losses.
   private static let step: UInt64 = 1 << 40
@@ -26,7 +26,7 @@ enum QueueFloor {
       Spaces.system, key, payload: StoreKey.number(min(number, last)))
   }
 
-  /// A number above all that lanes may have been given in a store with a floor, after some losses.
+  /// A number above all that lanes may have assigned in a store with a floor, after some losses.
   static func above(_ floor: WriteID?, losses: Int = 1) -> WriteID {
     WriteID(rawValue: (floor?.rawValue ?? 0) + UInt64(losses) * step)
   }

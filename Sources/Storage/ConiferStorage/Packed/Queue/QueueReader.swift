@@ -38,7 +38,7 @@ struct QueueReader {
 
   var prefix: Bytes { Self.prefix(lane) }
 
-  /// What begins the keys of a lane's records.
+  /// The prefix of the keys of a lane's records.
   static func prefix(_ lane: Lane) -> Bytes {
     StoreKey.prefix(lane.tree) + Bytes(lane.identity.utf8) + [0]
   }
@@ -53,7 +53,7 @@ struct QueueReader {
 
   func totals() throws(StoreError) -> LaneTotals {
     guard let value = try view.value(Spaces.queue, totalsKey) else {
-      // Taken for a new lane, its numbers would be given again.
+      // If the lane were taken for a new one, its numbers would be assigned twice.
       for space in [Spaces.queue, Spaces.finished] {
         guard try view.keys(space, prefix: prefix, limit: 1).isEmpty else {
           throw Damage.error(Spaces.queue, totalsKey)
@@ -67,7 +67,7 @@ struct QueueReader {
     return totals
   }
 
-  /// The highest number of a write that is there or is remembered, 0 for none.
+  /// The highest number of an existing or remembered write, 0 for none.
   func highest() throws(StoreError) -> UInt64 {
     let last = WriteID(rawValue: Numbers.lastWrite)
     var highest: UInt64 = 0
@@ -113,7 +113,7 @@ struct QueueReader {
     return nil
   }
 
-  /// Whether no write is known to have had a number.
+  /// Whether no existing or remembered write has a number.
   func isFree(_ id: WriteID) throws(StoreError) -> Bool {
     if try view.get(Spaces.finished, numbered(id), { _ in }) != nil { return false }
     for section in [Section.unanswered, .rejected] {
@@ -123,7 +123,7 @@ struct QueueReader {
   }
 
   func found(_ section: Section, _ key: Bytes, _ value: Bytes) throws(StoreError) -> Found {
-    // Made when needed: putting its words together takes longer than reading the write.
+    // A function, since composing the message takes longer than reading the write.
     func damage() -> StoreError { Damage.error(Spaces.queue, key) }
     let id = WriteID(rawValue: StoreKey.number(atEndOf: key))
     guard (1...Numbers.lastWrite).contains(id.rawValue), key == self.key(section, id),
@@ -245,7 +245,8 @@ struct QueueReader {
     return found.entry
   }
 
-  /// Whether the encryption key of the lane's oldest records is there, if they need one.
+  /// Whether the lane's oldest records can be decrypted, if they are encrypted with a key of its
+  /// own.
   func isReadable() throws(StoreError) -> Bool {
     let beginnings = [
       (Spaces.queue, prefix + [Section.unanswered.rawValue]),
@@ -258,7 +259,7 @@ struct QueueReader {
       }
       return true
     } catch {
-      // Damage is met again by whoever reads the record.
+      // Damage is reported when the record is read.
       if error.code == .wrongKey { return false }
       if error.code == .damaged { return true }
       throw error
@@ -304,7 +305,7 @@ struct QueueReader {
     return ends
   }
 
-  /// The lanes of a tree: each is found by its first row, and the next by a jump.
+  /// The lanes of a tree: the walk reads a lane's first row and jumps to the next lane.
   ///
   /// - Parameter space: one whose keys begin with a lane; every lane has its totals in the queue's.
   static func lanes(

@@ -15,8 +15,8 @@ struct WriteRecord {
   /// which are slow with large rows keep small ones.
   static let inlineLimit = 4 << 10
   static let partSize = 256 << 10
-  /// Content below this is kept as it is: whoever queues it waits, and a text of a few words shrinks by
-  /// a tenth of the record.
+  /// Shorter content is not compressed: the caller waits for it, and a text of a few words shrinks
+  /// by only a tenth of the record.
   static let smallestPacked = 512
 
   enum Body {
@@ -35,7 +35,7 @@ struct WriteRecord {
   init?(_ payload: Bytes, _ codec: Codec) throws(StoreError) {
     var reader = ByteReader(payload)
     guard let version = reader.byte(), version > 0 else { return nil }
-    // Not damaged, so it must not be set aside.
+    // A record of a later version is not damaged, so it must not be set aside.
     guard version <= Self.newestVersion else {
       throw StoreError(
         .newerFormat,
@@ -67,7 +67,7 @@ struct WriteRecord {
     body = .inline(content)
   }
 
-  /// The bytes that a record begins with, up to where its content is.
+  /// The bytes of a record before its content.
   static func head(_ entry: QueueEntry) -> ByteWriter {
     var writer = ByteWriter()
     writer.byte(entry.payload.kind == .tree ? treeVersion : newestVersion)
@@ -94,7 +94,7 @@ struct WriteRecord {
     return writer.bytes
   }
 
-  /// What content says; nil when it makes no sense.
+  /// The payload that content encodes; nil when it is invalid.
   static func payload(_ content: Bytes, _ version: UInt8) -> WritePayload? {
     guard version != treeVersion else { return WriteContent.payload(content) }
     var reader = ByteReader(content)

@@ -2,10 +2,11 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Paths in the keys of small indexes: cut when long, with a mark that sorts before all children.
+/// Paths in the keys of small indexes. A long path is cut; a mark after it sorts before all
+/// children.
 ///
-/// Rows of exactly a path follow its bytes and the mark; rows of its descendants follow those. Paths
-/// that were cut share rows with their neighbours, so whoever reads them checks the record.
+/// Rows of exactly a path follow its bytes and the mark; rows of its descendants come after these.
+/// Paths that were cut share rows with their neighbours, so readers must check the record.
 enum IndexKey {
   /// How many bytes of a path a row holds.
   static let longest = 160

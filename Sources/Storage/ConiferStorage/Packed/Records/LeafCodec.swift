@@ -49,23 +49,23 @@ enum LeafCodec {
     }
   }
 
-  /// A leaf that stands alone in the bytes, or where it is stored.
+  /// The leaf that bytes encode, or a reference to its chunks.
   enum Decoded {
     case leaf(Leaf, Priority?)
     case largeLeaf(LargeLeafReference, Priority?)
   }
 
-  /// What bytes made by `encode` hold, or nil when they are none.
+  /// Decodes bytes that `encode` made; nil when they are invalid.
   static func decode(_ bytes: Bytes) -> Decoded? { bytes.withUnsafeBytes { decode($0) } }
 
-  /// The same of lent bytes.
+  /// Decodes lent bytes; nil when they are invalid.
   static func decode(_ bytes: UnsafeRawBufferPointer) -> Decoded? {
     var reader = LentReader(bytes)
     guard let decoded = decode(&reader), reader.remaining == 0 else { return nil }
     return decoded
   }
 
-  /// A leaf that stands in a stream among others; nil also for a reference to chunks.
+  /// Decodes the next leaf of a stream; nil also for a reference to chunks.
   static func leaf<Stream: LeafStream>(_ reader: inout Stream) -> (Leaf, Priority?)? {
     guard let tag = reader.byte(), let leaf = reader.leaf(tag & ~Tag.priorityFlag) else {
       return nil
@@ -132,7 +132,8 @@ extension LeafCodec {
   static func entry(_ key: Bytes, _ leaf: Leaf, _ priority: Priority?) -> Entry {
     let value = encode(leaf, priority)
     guard value.count > LargeLeaf.threshold else { return Entry(key: key, value: value) }
-    // The leaf alone decides, so that a priority that comes or goes moves nothing.
+    // The leaf's size alone decides, so that adding or removing a priority does not move the leaf
+    // into chunks or back.
     let content = priority == nil ? value : encode(leaf, nil)
     guard content.count > LargeLeaf.threshold else { return Entry(key: key, value: value) }
     let reference = LargeLeafReference(
@@ -141,7 +142,7 @@ extension LeafCodec {
   }
 }
 
-/// The source of the bytes behind leaves' tags: one stream of bytes, or the columns of a run.
+/// The source of the bytes after leaves' tags: one stream of bytes, or the columns of a run.
 protocol LeafSource {
   mutating func zigzag() -> Int64?
   mutating func double() -> Double?
@@ -184,7 +185,7 @@ extension RunReader {
   /// A leaf that is stored in chunks.
   ///
   /// - Parameter run: the store's key of the run that refers to them.
-  /// - Throws: `damaged` naming the run.
+  /// - Throws: `damaged`, with the run's key.
   func leaf(
     _ reference: LargeLeafReference, in run: @autoclosure () throws(StoreError) -> Bytes
   ) throws(StoreError) -> Leaf {

@@ -2,13 +2,14 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Paths as byte strings whose order is the tree's order and in which no path is another's prefix
-/// but its ancestor.
+/// Paths as byte strings whose order is the tree's order. Only an ancestor's bytes are a prefix of
+/// a path's bytes.
 ///
 /// A segment that the Realtime Database takes for a 32-bit integer comes first, as a length-marked
-/// big-endian number; any other is its UTF-8 with lead bytes exchanged so that byte order is UTF-16
-/// order, ended by a zero; a zero within is written 01 01 and a one 01 02, so that only the end of
-/// a segment is a zero and no sibling's bytes begin with another's. The format is written out in Docs/Formats/Records.md.
+/// big-endian number. Any other segment is its UTF-8, with lead bytes mapped so that byte order is
+/// UTF-16 order, and a terminating zero; a zero within it is written 01 01 and a one 01 02. So a
+/// zero is always the end of a segment, and no sibling's bytes begin with another's. The format is
+/// written out in Docs/Formats/Records.md.
 enum PathKey {
   /// After the key of an interior node: the row of its priority, before all its children.
   static let priorityMark: UInt8 = 0x02
@@ -19,7 +20,7 @@ enum PathKey {
 
   private static let integerMark: UInt8 = 0x14
   private static let lowStringMark: UInt8 = 0x1F
-  /// Before a zero or a one within a segment, each raised by one.
+  /// The escape before a zero or a one within a segment; each of them is increased by one.
   private static let escape: UInt8 = 0x01
 
   /// The bytes of a path.
@@ -95,9 +96,9 @@ enum PathKey {
     bytes.append(0)
   }
 
-  /// Whether text stands in a segment byte for byte: it holds no zero, one, and none from EE on.
+  /// Whether a text is encoded as it is: it has no byte 0, 1, or from EE on.
   private static func isPlain(_ bytes: UnsafeRawBufferPointer) -> Bool {
-    // Looked at whole, without an early end, so that it takes many bytes at a time.
+    // All bytes are tested, without an early exit, so that many are tested at a time.
     var isPlain = true
     for byte in bytes where byte &- 2 >= 0xEC { isPlain = false }
     return isPlain
@@ -178,7 +179,7 @@ enum PathKey {
       guard at < range.upperBound else { return nil }
       hasSign = bytes[at] == 0
     }
-    // The sign of "-0" is one of its extra characters.
+    // The sign of "-0" counts as an extra character.
     let zeros = extra - (hasSign && !isNegative ? 1 : 0)
     guard zeros >= 0 else { return nil }
     return Key((hasSign ? "-" : "") + String(repeating: "0", count: zeros) + String(magnitude))
@@ -198,7 +199,8 @@ enum PathKey {
     }
   }
 
-  /// Whether the bytes are what an order writes for a path, with or without a priority mark.
+  /// Whether the bytes are those that an order produces for a path, with or without a priority
+  /// mark.
   static func isWritten(_ bytes: Bytes, in order: KeyOrder) -> Bool {
     guard let path = path(bytes, order) else { return false }
     let written = encode(path, order)

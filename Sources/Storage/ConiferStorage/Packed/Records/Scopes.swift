@@ -9,7 +9,7 @@ enum Scopes {
   /// How many leading bytes of a key name its scope.
   ///
   /// Records that only count (usage, a lane's totals) belong to the enclosing scope, so that they
-  /// can be kept right when the scope itself is unreadable.
+  /// can be updated when the scope itself cannot be read.
   static func length(_ space: UInt8, _ key: RawSpan) -> Int {
     guard key.byteCount >= 4, space != Spaces.usage.id else { return 0 }
     let tree = key.unsafeLoadUnaligned(as: UInt32.self)

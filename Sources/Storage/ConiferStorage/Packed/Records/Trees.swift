@@ -107,14 +107,14 @@ enum Trees {
     return trees
   }
 
-  /// All trees whose records can be read: not those whose encryption key is gone.
+  /// All trees whose records can be read: without those whose encryption key is missing.
   static func readable(_ view: any OrderedView) throws(StoreError) -> [TreeInfo] {
     var trees: [TreeInfo] = []
     for info in try all(view) where try isReadable(view, info.id) { trees.append(info) }
     return trees
   }
 
-  /// Whether the encryption key of a tree is there, if it needs one.
+  /// Whether the records of a tree can be decrypted, if they are encrypted with a key of its own.
   static func isReadable(_ view: any OrderedView, _ id: TreeID) throws(StoreError) -> Bool {
     do throws(StoreError) {
       for space in [Spaces.runs, Spaces.queries, Spaces.pins] {
@@ -126,7 +126,7 @@ enum Trees {
       return true
     } catch {
       if error.code == .wrongKey { return false }
-      // The next read of the record repairs it.
+      // The damage is repaired at the next read of the record.
       if error.code == .damaged { return true }
       throw error
     }
@@ -136,13 +136,15 @@ enum Trees {
   static func find(_ view: any OrderedView, _ name: String) throws(StoreError) -> TreeInfo? {
     guard let payload = try payload(view, nameKey(name)) else { return nil }
     guard let info = try info(view, StoreKey.tree(payload)) else {
-      // If it counted as missing, a second tree would be made, and this one's data would be out of reach.
+      // If it counted as missing, a second tree would be made, and the data of this one could not
+      // be reached.
       throw Damage.error(Spaces.system, infoKey(StoreKey.tree(payload)))
     }
     return info
   }
 
-  /// Checks that every tree is found by its name: one that is not would be made again, empty.
+  /// Checks that every tree is found by its name: a tree that is not found would be made again,
+  /// empty.
   ///
   /// - Throws: `damaged`.
   static func checkNames(_ view: any OrderedView) throws(StoreError) {
@@ -178,7 +180,7 @@ enum Trees {
       }
       next = stored
     }
-    // Whatever the record says, no tree is overwritten.
+    // No tree is overwritten, even if the record has a number that is in use.
     let last = try tx.lastKey(
       Spaces.system, SystemKey.trees, atOrBefore: infoKey(TreeID(rawValue: .max)))
     if let last, case .tree(let id) = SystemKey(last) { next = max(next, UInt64(id.rawValue) + 1) }

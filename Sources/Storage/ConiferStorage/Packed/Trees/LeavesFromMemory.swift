@@ -3,8 +3,8 @@ import ConiferLeafStore
 import ConiferTree
 
 extension LeafStore {
-  /// The leaf at a path, if memory knows it at the newest generation; nil too when the path leads to
-  /// another node, or to a leaf that is stored in chunks.
+  /// The leaf at a path, if memory knows it at the newest generation. Nil also when the path is not
+  /// a leaf, or is one that is stored in chunks.
   func leafFromMemory(_ tree: TreeID, _ path: Path) -> Node? {
     guard path.last?.isPriority != true, let generation = generations.newest else { return nil }
     let known = generations.object(Spaces.system, tree, at: generation) as? KnownTree
@@ -14,8 +14,8 @@ extension LeafStore {
 }
 
 extension Generations {
-  /// The leaf with a path key of a tree, if its run is known at a generation; nil too when the key leads to
-  /// another node, or to a leaf that is stored in chunks.
+  /// The leaf with a path key, if its run is known at a generation. Nil also when the key is not a
+  /// leaf's, or the leaf is stored in chunks.
   func leaf(_ tree: TreeID, _ key: Bytes, at generation: UInt64) -> Node? {
     guard let run = withRuns({ $0.nearest(tree, key, at: generation) }) else { return nil }
     guard let index = run.index(of: key),

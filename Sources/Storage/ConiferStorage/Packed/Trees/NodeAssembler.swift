@@ -18,7 +18,7 @@ struct NodeAssembler {
     let key: Key
     /// How long the key is in UTF-8.
     let size: Int
-    /// Whether it comes behind the name before.
+    /// Whether it is greater than the previous name.
     var ascends = true
 
     init(_ segment: UnsafeRawBufferPointer, _ key: Key) {
@@ -36,7 +36,7 @@ struct NodeAssembler {
   private var frames: [Frame]
   /// The path key of the innermost open node.
   private var path: Bytes
-  /// How many children the last closed node had: its sibling will have about as many.
+  /// The number of children of the last closed node, as an estimate for its sibling.
   private var lastWidth = 0
   /// The names of leaves by their position in the last node: siblings often have the same ones.
   private var names: [Name] = []
@@ -55,7 +55,7 @@ struct NodeAssembler {
     self.path = path
   }
 
-  /// Begins another node, with the names of the last one still at hand.
+  /// Begins another node and keeps the names of the last one.
   ///
   /// - Parameter path: the path key of the node; all entries begin with it.
   mutating func restart(at path: Bytes) {
@@ -67,7 +67,8 @@ struct NodeAssembler {
     root = nil
   }
 
-  /// Adds a leaf, or the priority of an interior node; false when the key is no path, or the priority none.
+  /// Adds a leaf, or the priority of an interior node; false when the key is not a path, or the
+  /// priority is invalid.
   mutating func add(
     _ key: UnsafeRawBufferPointer, _ leaf: consuming Leaf, _ priority: Priority?
   ) -> Bool {
@@ -96,7 +97,7 @@ struct NodeAssembler {
     return false
   }
 
-  /// Closes the nodes that a key is not in; false when the keys do not ascend.
+  /// Closes the open nodes that do not contain a key; false when the keys do not ascend.
   private mutating func closeNodes(notAbove key: UnsafeRawBufferPointer) -> Bool {
     let shared = path.withUnsafeBytes { commonPrefix($0, key) }
     guard shared < path.count else { return true }
@@ -107,7 +108,7 @@ struct NodeAssembler {
     return true
   }
 
-  /// The key of a leaf's segment, or nil when that is none.
+  /// The key of a leaf's segment, or nil when the bytes are not a segment.
   private mutating func name(_ segment: UnsafeRawBufferPointer) -> Key? {
     let position = frames[frames.count - 1].children.count
     if isKnown(segment, position) { return names[position].key }
@@ -132,7 +133,7 @@ struct NodeAssembler {
     }
   }
 
-  /// Begins a run, whose entries `addLazily` will be lent.
+  /// Begins a run, whose entries are lent to `addLazily`.
   mutating func beginRun(_ run: EntryList) {
     entries = run
     runLeaves = nil
@@ -179,11 +180,11 @@ struct NodeAssembler {
     // A node at the end of the run may continue in the next one.
     guard index < entries.count, let name = PathKey.key(key, start..<stop, order) else { return 0 }
     guard let runLeaves = leaves(index - first) else { return 0 }
-    let leaves = LateLeaves(runLeaves, first, index, count: index - first, size: sizes)
+    let leaves = LazyLeaves(runLeaves, first, index, count: index - first, size: sizes)
     return append(name, leaves.node) ? index - first : nil
   }
 
-  /// What decodes leaves with the current names; nil without a run, or when a name is not known.
+  /// A decoder of leaves with the current names; nil without a run, or when a name is not known.
   private mutating func leaves(_ count: Int) -> RunLeaves? {
     if let runLeaves { return runLeaves }
     guard let entries, count <= names.count else { return nil }
@@ -211,7 +212,7 @@ struct NodeAssembler {
   }
 
   private func node(_ frame: Frame) -> Node {
-    // Sorted by the store already, unless the tree's order is not the node's own.
+    // The store has sorted them, unless the tree's order is not the node's.
     if order == .realtimeDatabase {
       return Node(sortedEntries: frame.children, priority: frame.priority)
     }

@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// The entries of a run, for nodes that were read and whose leaves nobody has looked at yet.
-final class RunLeaves: LeafKeeper {
+/// The entries of a run, for nodes that were read and whose leaves are not decoded yet.
+final class RunLeaves: LeafDecoder {
   private let entries: EntryList
   /// By position in their node.
   private let names: ContiguousArray<Key>
@@ -22,7 +22,7 @@ final class RunLeaves: LeafKeeper {
     leaves.reserveCapacity(end - first)
     entries.lend { entries in
       for (index, name) in zip(first..<end, names) {
-        // The code that counted them has seen that they are whole.
+        // The code that counted the leaves has checked that they are valid.
         if case .leaf(let leaf, nil) = entries.leaf(index) { leaves.append((name, Node(leaf))) }
       }
     }

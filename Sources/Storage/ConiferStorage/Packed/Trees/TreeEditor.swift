@@ -74,7 +74,7 @@ struct TreeEditor {
     }
   }
 
-  /// Removes the priorities of a node and those above it that have no child left.
+  /// Removes the priorities of a node and of its ancestors that have no child left.
   private func collapse(from path: Path?) throws(StoreError) {
     var place = path
     while let here = place {
@@ -86,7 +86,7 @@ struct TreeEditor {
     }
   }
 
-  /// Removes what a forest prunes, but nothing that a pin protects.
+  /// Removes the data that a forest prunes, except what a pin protects.
   func prune(_ forest: PruneForest, pinned: [Path]) throws(StoreError) {
     for range in PruneRanges.ranges(forest, pinned: pinned, order) {
       try runs.replace(range.low, range.high, with: EntryList())

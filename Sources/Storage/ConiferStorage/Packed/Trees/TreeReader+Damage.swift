@@ -2,8 +2,8 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 extension TreeReader {
-  /// Reads, and where damage is met, names the run whose entries are out of place, if there is one: the sound
-  /// runs behind it look damaged.
+  /// Runs a read. When it meets damage, it throws the key of the misplaced run, if there is one,
+  /// since a misplaced run makes the intact runs after it look damaged.
   func locating<R>(
     _ key: Bytes, _ body: () throws(StoreError) -> R
   ) throws(StoreError) -> R {

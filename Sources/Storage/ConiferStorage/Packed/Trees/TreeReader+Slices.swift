@@ -29,7 +29,7 @@ extension TreeReader {
       high.append(PathKey.endMark)
     }
     let limit = slice.limit ?? .max
-    // A node without children cannot have a priority: a slice that holds none is empty.
+    // A node without children cannot have a priority, so an empty slice is the empty node.
     guard limit > 0 else { return .empty }
     try collect(key, low, high, limit, fromEnd: slice.fromEnd, into: &assembler)
     return try finish(&assembler, key)
@@ -49,7 +49,7 @@ extension TreeReader {
         own = Priority(leaf)
         return own == nil ? .damaged : .more
       }
-      // Without children there is no node that could have one.
+      // A node without children does not exist, so it has no priority.
       return hasNode ? own : nil
     }
   }
@@ -88,8 +88,8 @@ extension TreeReader {
     }
   }
 
-  /// Whether a child of a node has a priority; looks at all of the node's runs until one has, and
-  /// builds no node.
+  /// Whether a child of a node has a priority. It reads the node's runs until it finds one, without
+  /// building a node.
   func hasChildPriorities(_ key: Bytes) throws(StoreError) -> Bool {
     var isFound = false
     try scan(key + [PathKey.firstChildMark], key + [PathKey.endMark]) { entry, _, priority in

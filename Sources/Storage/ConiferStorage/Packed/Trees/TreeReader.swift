@@ -6,7 +6,7 @@ import ConiferTree
 struct TreeReader {
   let runs: RunReader
   let order: KeyOrder
-  /// Counts the runs that are read; nil when nobody asks.
+  /// Counts the runs that are read, if it is set.
   var meter: ReadMeter?
 
   /// The node at a path, or the slice of it that was asked for.
@@ -31,7 +31,7 @@ struct TreeReader {
 
   func finish(_ assembler: inout NodeAssembler, _ key: Bytes) throws(StoreError) -> Node {
     if let node = assembler.finish() { return node }
-    // Only records that were forged, or written by a broken version, lead here.
+    // Only forged records, or records of a broken version, cause this.
     guard let run = try runs.run(coveringOrAfter: key) else { return .empty }
     throw Damage.error(Spaces.runs, run.storeKey)
   }
@@ -54,7 +54,7 @@ struct TreeReader {
   ///
   /// - Parameters:
   ///   - key: the node's path key.
-  ///   - end: behind all path keys of the node.
+  ///   - end: after all path keys of the node.
   private func assemble(
     _ key: Bytes, _ end: Bytes, _ cursor: inout LeafCursor<RunReader>,
     _ assembler: inout NodeAssembler
@@ -69,7 +69,8 @@ struct TreeReader {
       let entries = cursor.entries
       let first = cursor.index
       let end = min(entries.lowerBound(end, from: first), cursor.range.upperBound)
-      // Lazy leaves keep the whole run in memory: only where they are a good part of it.
+      // Lazy leaves keep the whole run in memory, so they are used only when they are a large part
+      // of it.
       let isLazy = order == .realtimeDatabase && (end - first) * 4 >= entries.count
       if isLazy { assembler.beginRun(entries) }
       var failure: StoreError?
@@ -96,14 +97,15 @@ struct TreeReader {
     }
   }
 
-  /// Some children of a node, each empty where it is not; runs that hold none of them are not read.
+  /// Some children of a node; a child that does not exist is empty. Runs without any of them are
+  /// not read.
   ///
   /// - Parameter keys: path keys, ascending.
   func children(_ keys: [Bytes]) throws(StoreError) -> [Node] {
     guard let first = keys.first, let last = keys.last else { return [] }
     var nodes: [Node] = []
     var cursor = LeafCursor(runs, first, last + [PathKey.endMark], meter)
-    // One for all, since the leaves of siblings have the same names.
+    // One assembler is used for all, since the leaves of siblings often have the same names.
     var assembler = NodeAssembler(at: first, order)
     for key in keys {
       assembler.restart(at: key)
@@ -134,6 +136,6 @@ extension LeafCursor {
     }
   }
 
-  /// What is thrown where entries are not what they should be.
+  /// The error for entries that are invalid.
   var damage: StoreError { Damage.error(Spaces.runs, run?.storeKey ?? []) }
 }

@@ -2,9 +2,8 @@ public import ConiferKeyValue
 import ConiferLeafStore
 
 extension PackedBackend: VerifyingBackend {
-  /// Checks the store's own files, then every record and what ties records together, on one snapshot.
-  ///
-  /// A store that would trap on what it found damaged keeps the records from being checked.
+  /// Checks the store's own files, then every record and the references between records, on one
+  /// snapshot. When the store might trap on the damage that was found, the records are not checked.
   ///
   /// - Throws: as the contract says.
   public func verify(
@@ -23,7 +22,7 @@ extension PackedBackend: VerifyingBackend {
       report.isPartial = true
       return report
     }
-    // Memory of its own, that knows nothing: dictionaries are read from the store.
+    // The check has its own, empty cache, so that dictionaries are read from the store.
     let snapshot = try LeafStore(store, traits.compression).openSnapshot()
     defer { snapshot.close() }
     return try withoutActuallyEscaping(progress) { (progress) throws(StoreError) in

@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Names the place of a record in words: by path, number and name, as far as its key tells them.
+/// Describes a record in words: by path, number and name, as far as its key contains them.
 enum RecordName {
   /// The place of a record.
   ///

@@ -15,7 +15,7 @@ private struct RowSum: Equatable {
 extension Verifier {
   private typealias Sums = [Bytes: RowSum]
 
-  /// Checks that the rows of each index are those that its nodes' children ask for.
+  /// Checks that each index has exactly the rows that its nodes' children must have.
   func checkIndexes() throws(StoreError) {
     var sets: [TreeID: IndexSet] = [:]
     var plans: [TreeID: [UInt32: RowPlan]] = [:]

@@ -76,7 +76,7 @@ extension Verifier {
       let tree = StoreKey.tree(row)
       let queries = try queries(tree, Spaces.queryKeys, row)
       count { $0.trackedKeys += 1 }
-      let number = StoreKey.numberBehindTree(row)
+      let number = StoreKey.numberAfterTree(row)
       guard let text = String(validating: value.dropFirst(Record.overhead), as: UTF8.self),
         try isRow(row, QueryID(rawValue: number), of: text, queries)
       else { throw Damage.error(Spaces.queryKeys, row) }

@@ -16,14 +16,14 @@ private struct LaneCount {
 }
 
 extension Verifier {
-  /// Checks the outbound queues: each write, its parts, the index by path both ways, the totals, the
-  /// remembered ends, and that no number was given twice.
+  /// Checks the outbound queues: each write, its parts, the index by path in both directions, the
+  /// totals, the remembered ends, and that no number was assigned twice.
   func checkQueues() throws(StoreError) {
     var lanes: [Lane: LaneCount] = [:]
     for lane in lockedLanes { lanes[lane] = LaneCount(isWhole: false) }
     try scan(Spaces.queue) { (key, value) throws(StoreError) in
       let (reader, own) = try lane(Spaces.queue, key)
-      // Taken out, so that its tables are changed where they are.
+      // It is moved out of the dictionary, so that its tables are changed in place.
       var lane = lanes.removeValue(forKey: reader.lane) ?? LaneCount()
       defer { lanes[reader.lane] = lane }
       if own == [0xFF] {
@@ -103,7 +103,7 @@ extension Verifier {
     }
   }
 
-  /// Checks that all rows that should be there are; others are orphans.
+  /// Checks that no row is missing; rows that are too many are orphans.
   private func checkQueueIndex(_ lanes: [Lane: LaneCount]) throws(StoreError) {
     var left = lanes.mapValues(\.rows)
     try scan(Spaces.queueIndex) { (key, _) throws(StoreError) in

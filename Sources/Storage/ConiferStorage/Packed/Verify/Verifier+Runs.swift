@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// What a check remembers from run to run of one tree.
+/// The state of a check between the runs of one tree.
 private struct RunTrail {
   /// Of the run before.
   var separator: Bytes?
@@ -16,18 +16,18 @@ private struct RunTrail {
 extension Verifier {
   /// Checks runs with their deltas and large leaves: that they are readable and in order, and do not overlap.
   ///
-  /// It walks by itself, not by a cursor, and lays deltas over their run itself: a cursor ends at the first damage
-  /// and takes what memory has of a run, while each finding here is told, from the records alone, and the run is
-  /// compared with and without its deltas.
+  /// It does not use a cursor and applies deltas itself. A cursor ends at the first damage and uses
+  /// cached runs, whereas this check reports every finding, from the records alone, and compares
+  /// each run with and without its deltas.
   func checkRuns() throws(StoreError) {
     var trails: [TreeID: RunTrail] = [:]
     try scan(Spaces.runs) { (key, value) throws(StoreError) in
       let tree = StoreKey.tree(key)
       guard let info = trees[tree] else { throw Damage.error(Spaces.runs, key) }
-      // Taken out, so that its sets are changed where they are.
+      // It is moved out of the dictionary, so that its sets are changed in place.
       var trail = trails.removeValue(forKey: tree) ?? RunTrail()
       defer { trails[tree] = trail }
-      // What comes before is not known behind a run that cannot be read.
+      // After a run that cannot be read, the preceding keys are not known.
       let before = trail.last
       trail.last = nil
       let head = try RunHead(storeKey: key, value: value)
@@ -182,13 +182,14 @@ extension Verifier {
     }
   }
 
-  /// Counts a document that a later version wrote. Its tree is not compared with what belongs to its documents.
+  /// Counts a document that a later version wrote. For its tree, the records that depend on
+  /// documents are not compared.
   private func isNewer(_ info: TreeInfo) {
     damaged.insert(info.id)
     count { $0.unknown += 1 }
   }
 
-  /// Checks that behind the priority of a node comes something of that node.
+  /// Checks that the priority of a node is followed by an entry of the same node.
   private func checkPriority(_ last: Bytes, before next: Bytes?, _ info: TreeInfo) {
     guard PathKey.isPriority(last), !(next?.starts(with: last.dropLast()) ?? false) else { return }
     found(.orphan, info, at: last, "a priority belongs to a node without children")
@@ -204,7 +205,7 @@ extension Verifier {
       count { $0.deltas += 1 }
       counted[tree, default: UsageRow()].leaves.add(head.leaves)
       counted[tree, default: UsageRow()].raw.deltas.add(head.rawCount)
-      let number = StoreKey.numberBehindTree(key)
+      let number = StoreKey.numberAfterTree(key)
       if !damaged.contains(tree), !(runs[tree]?.contains(number) ?? false) {
         found(.orphan, Spaces.deltas, key, "the run that it changes is not there")
       }
@@ -219,7 +220,7 @@ extension Verifier {
         throw Damage.error(Spaces.chunks, key)
       }
       counted[tree, default: UsageRow()].raw.largeLeaves.add(size)
-      let number = StoreKey.numberBehindTree(key)
+      let number = StoreKey.numberAfterTree(key)
       if !damaged.contains(tree), !(leaves[tree]?.contains(number) ?? false) {
         found(.orphan, Spaces.chunks, key, "no leaf refers to it")
       }

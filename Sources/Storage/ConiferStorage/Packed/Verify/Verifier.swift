@@ -2,27 +2,28 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Checks all records of a view: each alone, and each with those that it is tied to.
+/// Checks all records of a view: each one, and the references between them.
 final class Verifier {
   let snapshot: LeafSnapshot
   private(set) var report: VerificationReport
   private let progress: (VerificationProgress) -> Void
   private var expected = 0
-  private var told = 0
+  private var lastReported = 0
   private var phase = ""
 
   /// The registered trees.
   var trees: [TreeID: TreeInfo] = [:]
   /// What was counted of each tree's records, to be compared with its stored usage.
   var counted: [TreeID: UsageRow] = [:]
-  /// Trees with records that could not be read: what is missing or not counted there may be their
-  /// fault.
+  /// Trees with records that could not be read, which may be the reason for missing records and
+  /// wrong counts.
   var damaged: Set<TreeID> = []
   /// Lanes with records whose key is missing.
   private(set) var lockedLanes: Set<Lane> = []
-  /// Damaged records that have a finding already: others that need them are not told again.
-  private var toldPlaces: Set<StoreError.Place> = []
-  /// Records of trees that are not registered, told once a tree and space.
+  /// Damaged records that were reported already, so that records which need them are not reported
+  /// too.
+  private var reportedPlaces: Set<StoreError.Place> = []
+  /// Records of trees that are not registered; reported once for each tree and space.
   private var strays: Set<StoreError.Place> = []
 
   init(
@@ -36,7 +37,7 @@ final class Verifier {
 
   func run() throws(StoreError) {
     for key in try snapshot.keys(Spaces.usage, prefix: []) {
-      // A row that cannot be read is a finding of its own, later.
+      // A row that cannot be read is reported later.
       let row = try undamaged { () throws(StoreError) in
         try UsageRow.read(snapshot, StoreKey.tree(key))
       }
@@ -44,7 +45,7 @@ final class Verifier {
     }
     phase = "trees"
     try checkTrees()
-    try noteLocked()
+    try countLocked()
     phase = "data"
     try checkDictionaries()
     try checkRuns()
@@ -63,7 +64,7 @@ final class Verifier {
     try checkUnknown()
     phase = "usage"
     try checkUsage()
-    tell()
+    reportProgress()
   }
 
   // MARK: Findings
@@ -80,7 +81,7 @@ final class Verifier {
         place: RecordName.words(space, key, trees[tree]?.order), words: words, bytes: bytes))
   }
 
-  /// Adds a finding about a place that is told by its path key.
+  /// Adds a finding about a place given by its path key.
   func found(
     _ kind: VerificationReport.Finding.Kind, _ info: TreeInfo, at key: Bytes, _ words: String
   ) {
@@ -89,13 +90,14 @@ final class Verifier {
         kind: kind, tree: info.id, place: RecordName.path(key[...], info.order), words: words))
   }
 
-  /// Counts the records whose key is missing. A key that is lost is damage, told once a scope.
-  private func noteLocked() throws(StoreError) {
+  /// Counts the records whose key is missing. A lost key is damage, and is reported once for each
+  /// scope.
+  private func countLocked() throws(StoreError) {
     var (locked, lost) = (LockedScopes(), LockedScopes())
     try LockedScopes.walk(snapshot) { space, key, size, why in
       if why == .lost {
         lost.add(space, key, size, why)
-        toldPlaces.insert(StoreError.Place(space: space.id, key: key))
+        reportedPlaces.insert(StoreError.Place(space: space.id, key: key))
       } else {
         locked.add(space, key, size, why)
       }
@@ -136,8 +138,8 @@ final class Verifier {
       case .damaged:
         let place = error.place ?? StoreError.Place(space: space.id, key: key)
         damaged.insert(StoreKey.tree(place.key))
-        // A dictionary that many records need is told once.
-        guard toldPlaces.insert(place).inserted else { return nil }
+        // A dictionary that many records need is reported once.
+        guard reportedPlaces.insert(place).inserted else { return nil }
         let own = Spaces.all.first { $0.id == place.space } ?? space
         let isThere = try snapshot.keys(own, prefix: place.key, limit: 1).first == place.key
         if !isThere {
@@ -145,7 +147,7 @@ final class Verifier {
         } else {
           found(.content, own, place.key, "the record cannot be read", bytes: bytes)
         }
-      // It is counted as locked already.
+      // The record is already counted as locked.
       case .wrongKey: damaged.insert(StoreKey.tree(key))
       case .unsupported, .newerFormat:
         damaged.insert(StoreKey.tree(key))
@@ -172,7 +174,7 @@ final class Verifier {
       if let failure {
         guard let place = failure.place, place.space == space.id, !bytesPrecede(place.key, from)
         else {
-          // Where it would go on behind the damage is not known.
+          // Where the scan would continue after the damage is not known.
           guard failure.code == .damaged else { throw failure }
           for tree in trees.keys { damaged.insert(tree) }
           report.add(
@@ -183,7 +185,7 @@ final class Verifier {
         }
         from = place.key + [0]
         // Records whose key is missing are counted already.
-        guard failure.code == .damaged, toldPlaces.insert(place).inserted else { continue }
+        guard failure.code == .damaged, reportedPlaces.insert(place).inserted else { continue }
         damaged.insert(StoreKey.tree(place.key))
         found(
           .checksum, space, place.key, "the store cannot lend the record",
@@ -194,8 +196,8 @@ final class Verifier {
     }
   }
 
-  /// About a megabyte of records from a key on, copied, since closures that are lent bytes read
-  /// nothing else.
+  /// About a megabyte of records from a key on. They are copied, since nothing else can be read
+  /// inside a closure that gets lent bytes.
   private func window(
     _ space: Space, _ from: Bytes
   ) throws(StoreError) -> (records: [(Bytes, Bytes)], isOver: Bool, failure: StoreError?) {
@@ -225,7 +227,7 @@ final class Verifier {
   ) throws(StoreError) {
     report.counts.records += 1
     report.counts.bytes += 1 + key.count + value.count
-    if report.counts.bytes - told > 1 << 20 { tell() }
+    if report.counts.bytes - lastReported > 1 << 20 { reportProgress() }
     let tree = StoreKey.tree(key)
     guard key.count >= 4, tree.rawValue == 0 || trees[tree] != nil else {
       let stray = StoreError.Place(space: space.id, key: Bytes(key.prefix(4)))
@@ -239,16 +241,17 @@ final class Verifier {
     }
     guard Record.isIntact(space, key, value) else {
       damaged.insert(tree)
-      toldPlaces.insert(StoreError.Place(space: space.id, key: key))
+      reportedPlaces.insert(StoreError.Place(space: space.id, key: key))
       return found(
         .checksum, space, key, "the record is not what was written", bytes: value.count)
     }
     try reading(space, key, bytes: value.count) { () throws(StoreError) in try visit(key, value) }
   }
 
-  private func tell() {
-    told = report.counts.bytes
+  private func reportProgress() {
+    lastReported = report.counts.bytes
     progress(
-      VerificationProgress(phase: phase, bytes: told, expected: max(expected, told)))
+      VerificationProgress(phase: phase, bytes: lastReported, expected: max(expected, lastReported))
+    )
   }
 }

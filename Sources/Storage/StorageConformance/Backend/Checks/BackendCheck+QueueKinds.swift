@@ -57,7 +57,7 @@ extension BackendCheck {
         .setState(lane, WriteID(rawValue: 3), .rejected(reason: "why")))
       let copy = try StorageConfiguration.memory.open()
       try await StoreCopier(source: pair.backend, target: copy, reached: { _ in })
-        .run(from: CopyPlace())
+        .run(from: CopyPosition())
       let tree = try await copy.tree(named: "first")
       let (mine, theirs) = (try entries(pair.backend, lane), try entries(copy, Lane(tree: tree)))
       try await copy.close()

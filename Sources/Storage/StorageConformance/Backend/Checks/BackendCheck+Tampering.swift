@@ -70,7 +70,7 @@ private struct Tampering {
   }
 
   /// Returns the replacements of a record, nil for none. The other records are of the same space.
-  typealias Change = (HeldRecord, [HeldRecord], inout SeededRandom) -> [HeldRecord?]
+  typealias Change = (StoredRecord, [StoredRecord], inout SeededRandom) -> [StoredRecord?]
 
   private let fixture: BackendFixture
   private static let large = Node.text(300_000)
@@ -148,8 +148,8 @@ private struct Tampering {
   }
 
   /// The records of a tree and of the registry, by kind.
-  private func kinds(_ records: [HeldRecord], of tree: TreeID) -> [[HeldRecord]] {
-    var kinds: [[Int]: [HeldRecord]] = [:]
+  private func kinds(_ records: [StoredRecord], of tree: TreeID) -> [[StoredRecord]] {
+    var kinds: [[Int]: [StoredRecord]] = [:]
     let number = tree.rawValue
     let prefix = (0..<4).map { UInt8(truncatingIfNeeded: number >> (24 - 8 * UInt32($0))) }
     for record in records where record.space.id == 1 || record.key.starts(with: prefix) {
@@ -170,7 +170,7 @@ private struct Tampering {
 
   /// Another backend on other records.
   private func reopened(
-    _ backend: any StorageBackend, _ records: [HeldRecord]
+    _ backend: any StorageBackend, _ records: [StoredRecord]
   ) async throws -> any StorageBackend {
     var options = fixture.factory.options
     (options.budget, options.encryption) = (nil, nil)
@@ -262,8 +262,8 @@ private struct Tampering {
   }
 }
 
-extension HeldRecord {
-  fileprivate func isAt(_ other: HeldRecord) -> Bool {
+extension StoredRecord {
+  fileprivate func isAt(_ other: StoredRecord) -> Bool {
     space == other.space && key == other.key
   }
 }

@@ -69,7 +69,8 @@ extension StateDifference {
     for lane in try expected.lanes(tree) + [Lane(tree: tree, identity: "nobody")] {
       let words = "to \"\(lane.identity)\""
       let overlays = try expected.overlays(lane, in: nil)
-      // In how many steps an overlay does what it does is the backend's choice.
+      // How an overlay represents its effect is the backend's choice, so only the effect is
+      // compared.
       let mine = try found.overlays(lane, in: nil)
       if let bad = differ("the list of overlays \(words)", mine.map(\.path), overlays.map(\.path)) {
         return bad

@@ -26,7 +26,7 @@ extension BackendCheck {
       try await program.run(on: pair, interval: 20)
       let copy = try StorageConfiguration.memory.open()
       try await StoreCopier(source: pair.backend, target: copy, reached: { _ in })
-        .run(from: CopyPlace())
+        .run(from: CopyPosition())
       let difference = try pair.backend.readAll { (original) throws(StoreError) in
         try copy.readAll { (view) throws(StoreError) in try StateDifference(view, original).first()
         }

@@ -5,7 +5,8 @@ internal import ConiferTree
 
 /// A change of the tree of documents that does not yet name actual writes and queries.
 ///
-/// Its seed and the state before it tell what it does, so a program stays valid when changes are removed from it.
+/// Its seed and the state before it determine what it does, so a program stays valid when changes
+/// are removed from it.
 struct DocumentChange: Sendable, CustomStringConvertible {
   enum Kind: CaseIterable {
     case put
@@ -59,7 +60,7 @@ struct DocumentChange: Sendable, CustomStringConvertible {
     case .answer:
       let isRejected = random.one(in: 4)
       guard let id = tree.write(identity, isRejected: isRejected, &random) else { return [] }
-      // With the answer the server's word of a document comes, in one commit.
+      // One commit stores the answer and the server's new word of the document.
       return [
         .finish(lane, id, random.one(in: 3) ? .discarded : .acknowledged),
         documents(.put(random.document())),
@@ -107,7 +108,7 @@ extension StorageModel.Tree {
       .randomElement(using: &random)
   }
 
-  /// Says what a query matches that is tracked, or tracks another one and says what that matches.
+  /// Sets the matches of a tracked query, or tracks a new query and sets its matches.
   fileprivate func matching(
     _ query: DocumentQuery, _ lane: Lane, _ random: inout SeededRandom
   ) -> [StorageEdit] {
@@ -176,7 +177,7 @@ extension StorageModel.Tree {
 }
 
 extension SeededRandom {
-  /// Changes of documents; what changes much comes rarely.
+  /// Changes of documents; kinds that change much are rare.
   ///
   /// - Parameter indexing: whether indexes are declared.
   mutating func documentChanges(indexing: Bool) -> [TreeProgram.Change] {

@@ -2,7 +2,8 @@ internal import ConiferDocument
 internal import ConiferKeyValue
 internal import ConiferStorage
 
-/// Documents, writes and queries at random: few paths and names, so that they meet, and the awkward ones among them.
+/// Random documents, writes and queries. They use few paths and names, so that they affect each
+/// other, and some special cases.
 extension SeededRandom {
   static let database = DatabaseID(project: "kit")
 
@@ -65,7 +66,7 @@ extension SeededRandom {
       writes: one(in: 4) ? .committed : .synced)
   }
 
-  /// Made once: making them takes longer than what most programs do with them.
+  /// Made once, since making them takes longer than most programs need.
   private static let largeTexts = ["x", "yz"].map { String(repeating: $0, count: 300_000) }
 
   /// Fields that are stored in chunks.
@@ -107,7 +108,8 @@ extension SeededRandom {
     case 3:
       return try? ConiferDocument.Mutation.verify(path, if: .exists(one(in: 2)))
     case 8:
-      // What makes a document that must not exist, in a transaction for example.
+      // A write that creates a document and requires that it does not exist, as a transaction may
+      // contain it.
       let set = try? ConiferDocument.Mutation.set(path, pairs(), in: Self.database)
       return set.map { ConiferDocument.Mutation(path, $0.change, if: .exists(false)) }
     case 4, 5:
@@ -192,7 +194,7 @@ extension SeededRandom {
     return next ?? query
   }
 
-  /// A query that is valid: what is refused on the way is left out.
+  /// A valid query: parts that are refused are left out.
   ///
   /// - Parameter documents: those at which it may start or end.
   mutating func query(over documents: [Document]) -> DocumentQuery {

@@ -62,7 +62,7 @@ extension ModelView: DocumentView {
     (try self.tree(tree).documents.matches[id] ?? []).sorted()
   }
 
-  /// The model looks at all documents, whatever it was told.
+  /// The model always reads all documents, so it keeps no versions of matches.
   package func matchesVersion(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> MatchesVersion? {
     _ = try self.tree(tree)
     return nil

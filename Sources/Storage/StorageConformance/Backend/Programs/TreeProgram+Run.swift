@@ -125,7 +125,8 @@ extension TreeProgram.Step {
       try await pair.backend.resume()
     case .ask(let seed): try pair.ask(seed)
     case .commit(let changes):
-      // Verifying finds what the commits since made of the indexes that go.
+      // The indexes that are dropped now were changed by earlier commits, so they are verified
+      // first.
       if changes.contains(where: \.declaresIndexes) { try pair.isSound() }
       try await pair.commit(try pair.edits(changes))
     case .refused(let changes):

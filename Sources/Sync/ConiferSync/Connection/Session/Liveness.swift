@@ -45,9 +45,9 @@ struct Liveness: Sendable {
 
   /// When a connection whose server does not answer is given up.
   ///
-  /// What was sent last may still be on its way through a slow line, with the probe behind it. A
-  /// server that lives may take its time, but not for ever: a single answer that never comes ends the
-  /// connection as well.
+  /// The last messages and the probe after them may still be on their way through a slow line. A
+  /// slow server gets more time while it sends other messages, but one answer that never comes ends
+  /// the connection too.
   func answerDeadline(_ requests: OpenRequests, _ limits: ConnectionLimits) -> Milliseconds? {
     guard let oldest = requests.oldest else { return nil }
     let sending = Milliseconds(requests.windowBytes / 4)

@@ -88,8 +88,8 @@ struct OpenRequests: Sendable {
   /// Whether the server has answered a write, and the answer waits for listens.
   func isAnswerDeferred(_ id: OutboundWriteID) -> Bool { writes[id] == .answered }
 
-  /// Keeps an answer until all listens are answered that were sent before it came: they may bring data from before the
-  /// write that it ends, and the write must lie over that.
+  /// Keeps an answer until all listens that were sent before it came are answered. They may bring
+  /// data from before the write, over which the write must still be shown.
   mutating func addAnswer(_ response: Response, to subject: DeferredAnswer.Subject) {
     if case .write(let id, _) = subject { writes[id] = .answered }
     answers.append(DeferredAnswer(subject: subject, response: response, lastRequest: last))

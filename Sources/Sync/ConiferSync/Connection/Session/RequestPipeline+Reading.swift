@@ -41,7 +41,7 @@ extension RequestPipeline {
     _ number: UInt64, _ listen: Listen, _ response: Response, _ client: inout ClientState
   ) {
     defer { deliverAnswers(&client) }
-    // Otherwise the listen was ended, and perhaps begun again.
+    // If it is not in the list, the listen was ended, and perhaps begun again.
     guard sentListens[listen] == number else { return }
     if isDueToToken(response, client.auth) {
       sentListens[listen] = nil

@@ -77,7 +77,7 @@ struct RequestPipeline: Sendable {
     client.returnPuts()
   }
 
-  /// Whether a refusal says no more than that the token is not taken, so that the request counts as not sent.
+  /// Whether a refusal is due to the token only, so that the request counts as not sent.
   func isDueToToken(_ response: Response, _ auth: AuthMachine) -> Bool {
     switch response.status {
     case .expiredToken, .invalidToken: auth.token != nil
@@ -86,7 +86,7 @@ struct RequestPipeline: Sendable {
     }
   }
 
-  /// Whether the token is of no use, so that the server may refuse what it else allows.
+  /// Whether the token is invalid, so that the server may refuse what it otherwise allows.
   func isTokenInvalid(_ auth: AuthMachine) -> Bool {
     if case .tokenInvalid = admission { auth.token != nil } else { false }
   }

@@ -56,7 +56,8 @@ extension Session {
 
   /// Another user is signed in: nothing goes out until the server knows that one.
   mutating func leaveLane(_ client: inout ClientState) {
-    // First, so that no transaction that an answer lets go is issued as the new user's.
+    // This comes first, so that a transaction that an answer releases is not issued as the new
+    // user's.
     if pipeline.isAccepted { pipeline.stop(.unknown, &client) }
     pipeline.deliverAllAnswers(&client)
   }

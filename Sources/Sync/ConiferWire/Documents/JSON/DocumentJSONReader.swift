@@ -20,11 +20,11 @@ package struct DocumentJSONReader {
   }
 
   package var json: JSONReader
-  /// Whether the text is a request: members that nobody knows are refused, and not read past, and null stands for a
-  /// member that is left out.
+  /// Whether the text is a request. Unknown members are then refused instead of skipped, and null
+  /// means that a member is left out.
   package var isStrict = false
-  /// Whether it is only asked whether a member is known: nothing is read then.
-  private var isAsked = false
+  /// Whether the reader only checks if a member is known, and reads nothing.
+  private var onlyChecksKeys = false
   private var isUnknown = false
 
   /// Reads a text that is in memory.
@@ -35,7 +35,7 @@ package struct DocumentJSONReader {
 
   /// The next event, of which there is one within a value.
   package mutating func next() throws(JSONError) -> JSONEvent {
-    if isAsked { throw refused("Nothing is read of null.") }
+    if onlyChecksKeys { throw refused("Nothing is read of null.") }
     guard let event = try json.next() else { throw refused("The text ends too early.") }
     return event
   }
@@ -119,7 +119,8 @@ package struct DocumentJSONReader {
     try rest(body)
   }
 
-  /// The same of an object that was begun. The closure changes nothing before it has read.
+  /// The same for an object that was begun. The closure must change nothing before it has read the
+  /// value.
   package mutating func rest(
     _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
   ) throws(JSONError) {
@@ -137,7 +138,7 @@ package struct DocumentJSONReader {
     _ key: String, _ body: (inout DocumentJSONReader, String) throws(JSONError) -> Void
   ) throws(JSONError) {
     var reader = self
-    reader.isAsked = true
+    reader.onlyChecksKeys = true
     do throws(JSONError) { try body(&reader, key) } catch {
       if reader.isUnknown { throw error }
     }

@@ -1,5 +1,5 @@
-/// The names of the documents that still match a target, as a server sends them with a count: a few of
-/// the others seem to be among them, too.
+/// A Bloom filter of the names of the documents that still match a target, which a server sends
+/// with their count. Some other names seem to be in it too.
 package struct BloomFilter: Sendable, Hashable {
   /// The bits, the lowest of each byte first.
   package let bitmap: [UInt8]
@@ -8,8 +8,8 @@ package struct BloomFilter: Sendable, Hashable {
   package let hashCount: Int
   /// How many bits at the end do not count.
   package var padding: Int { 8 * bitmap.count - Int(bitCount) }
-  /// More would make no filter better, and cost as much for each document.
-  private static let mostHashes = 100
+  /// More hashes would make no filter better, and cost time for each document.
+  private static let maxHashes = 100
 
   /// The filter of a server's message; nil when it is malformed or empty, and says nothing; with
   /// more than 100 hashes, too.
@@ -20,7 +20,7 @@ package struct BloomFilter: Sendable, Hashable {
   ///   - hashCount: how many bits a name has.
   package init?(bitmap: [UInt8], padding: Int, hashCount: Int) {
     guard !bitmap.isEmpty, (0..<8).contains(padding),
-      (1...Self.mostHashes).contains(hashCount)
+      (1...Self.maxHashes).contains(hashCount)
     else { return nil }
     self.bitmap = bitmap
     self.hashCount = hashCount
@@ -34,7 +34,7 @@ package struct BloomFilter: Sendable, Hashable {
   ///   - bitCount: how many bits the filter has.
   ///   - hashCount: how many bits a name has.
   package init?(of names: some Sequence<String>, bitCount: Int, hashCount: Int) {
-    guard bitCount > 0, (1...Self.mostHashes).contains(hashCount) else { return nil }
+    guard bitCount > 0, (1...Self.maxHashes).contains(hashCount) else { return nil }
     var bitmap = [UInt8](repeating: 0, count: (bitCount + 7) / 8)
     for name in names {
       for bit in Self.bits(of: name, hashCount, UInt64(bitCount)) {

@@ -41,8 +41,9 @@ package protocol WatchStream: AnyObject, Sendable {
   func add(_ target: WatchTarget)
   /// Listens to a target no longer.
   func remove(_ target: TargetID)
-  /// The client has taken in what was said next of what it had not taken in: more may come. A stream over a network
-  /// reads no further ahead than `WatchStreamLimits` says; by default all that is said is told at once.
+  /// The client has handled the oldest event that it had not handled yet, so one more may come. A
+  /// stream over a network reads no further ahead than `WatchStreamLimits` says. By default nothing
+  /// limits the events.
   func taken()
   /// Ends the stream.
   func close()
@@ -54,9 +55,9 @@ extension WatchStream {
 
 /// How far a stream of listens may be ahead of its client.
 package enum WatchStreamLimits {
-  /// How many messages are told at most that the client has not taken in.
+  /// The most messages that may be delivered before the client has handled earlier ones.
   package static let ahead = 64
-  /// How many bytes these take at most, as they came; one message is told however large it is.
+  /// The most bytes of these messages, as received. A single message may be larger.
   package static let bytesAhead = 8 << 20
 }
 

@@ -1,6 +1,7 @@
 import Synchronization
 
-/// How much more a stream may hand to its client, which takes it in later, in order; who has nothing left waits.
+/// How many more messages a stream may deliver before its client, which handles them later and in
+/// order, has handled earlier ones. Without credit the stream waits.
 package final class StreamCredit: Sendable {
   private struct State {
     /// The bytes of each message that was handed on and not taken in.
@@ -23,7 +24,7 @@ package final class StreamCredit: Sendable {
     self.bytes = bytes
   }
 
-  /// Waits until a message may be handed on, which counts as ahead then; one waits at a time.
+  /// Waits until a message may be delivered, and counts it. Only one caller may wait at a time.
   package func take(_ bytes: Int = 0) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in

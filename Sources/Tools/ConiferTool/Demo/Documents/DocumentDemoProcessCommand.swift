@@ -16,8 +16,8 @@
 
     /// What it says once the server has answered all writes.
     static let drained = "drained"
-    /// An end all the same, should nobody kill it.
-    private static let most = 1_000_000
+    /// The number of writes after which the process ends if nobody kills it.
+    private static let maxWrites = 1_000_000
 
     @Option var store: String
     @Option(help: "Where the network is.") var port: Int
@@ -49,7 +49,7 @@
       let refused = DocumentDemoWrites.enqueueRefused(client.firestore)
       try await report(0, refused, .zero, console)
       var ears = try await DocumentDemoEars(client)
-      for number in 1...Self.most {
+      for number in 1...Self.maxWrites {
         let start = ContinuousClock.now
         let receipt = DocumentDemoWrites.enqueue(number, client.firestore)
         try await ears.hear(number)

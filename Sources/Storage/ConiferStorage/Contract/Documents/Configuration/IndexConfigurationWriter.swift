@@ -39,7 +39,7 @@ struct IndexConfigurationWriter {
     json.key("fields")
     json.beginArray()
     for field in index.fields { write(field) }
-    if index.tellsNameDirection {
+    if index.statesNameDirection {
       write(DocumentIndex.Field(.documentID, DocumentIndex.Field.Kind(index.nameDirection)))
     }
     json.endArray()
@@ -88,5 +88,5 @@ struct IndexConfigurationWriter {
 
 extension DocumentIndex {
   /// Whether the vendor's tool takes the index as an override of its one field.
-  fileprivate var isOverride: Bool { fields.count == 1 && !tellsNameDirection }
+  fileprivate var isOverride: Bool { fields.count == 1 && !statesNameDirection }
 }

@@ -7,11 +7,11 @@ import ConiferTree
 /// complete (its version), and the documents that were read later.
 ///
 /// Rows exist only where a query needs them: for each source (a collection or a group), the
-/// documents that were read later than the least version of its queries. A key holds a source as
-/// its kind and a hash. Two sources with one hash share their rows, so a query may look at more
+/// documents that were read later than the lowest version of its queries. A key holds a source as
+/// its kind and a hash. Two sources with the same hash share their rows, so a query may check more
 /// documents than it needs.
 struct ChangeLogRows {
-  /// What a row begins with behind the tree.
+  /// The byte after the tree in a row's key.
   private enum Tag {
     static let newest: UInt8 = 0
     static let version: UInt8 = 1
@@ -26,11 +26,11 @@ struct ChangeLogRows {
 
   /// What a row says.
   enum Row {
-    /// No document was read later.
+    /// No stored document was read later than this.
     case newest(Timestamp)
     /// The time as of which a query's matches were complete.
     case version(QueryID, MatchesVersion)
-    /// The same by source.
+    /// The same time, in the order of sources.
     case place
     /// A document that was read later than the least version of a source.
     case change(DocumentPath)
@@ -66,13 +66,13 @@ struct ChangeLogRows {
 
   private func changes(_ source: Bytes) -> Bytes { prefix + [Tag.change] + source }
 
-  /// What a document's path is kept as when its row's key cuts it.
+  /// The payload for a document's row: its path, if the row's key cuts it.
   static func changePayload(_ path: DocumentPath) -> Bytes {
     let name = DocumentKey.encode(path)
     return name.count > longestName ? name : []
   }
 
-  /// A source as it stands in keys; nil for a single document.
+  /// A source as encoded in keys; nil for a single document.
   static func source(_ source: DocumentQuery.Source) -> Bytes? {
     switch source {
     case .collection(let path): self.source(Kind.collection, path.description)
@@ -193,13 +193,13 @@ struct ChangeLogRows {
     return version
   }
 
-  /// The least version of a source's queries; nil when they have none.
+  /// The lowest version of a source's queries; nil when none has a version.
   func least(_ source: Bytes) throws(StoreError) -> Timestamp? {
     try view.keys(Spaces.changes, prefix: prefix + [Tag.place] + source, limit: 1).first
       .flatMap { time(ofRow: $0) }
   }
 
-  /// The queries of a source whose versions are not before a time.
+  /// The queries of a source whose versions are at or after a time.
   func queries(_ source: Bytes, from time: Timestamp) throws(StoreError) -> [QueryID] {
     let rows = prefix + [Tag.place] + source
     var found: [QueryID] = []
@@ -211,7 +211,8 @@ struct ChangeLogRows {
     return found
   }
 
-  /// The documents of a source that were read after a time, at which one of its queries' versions is.
+  /// The documents of a source that were read after a time, which must be the version of one of its
+  /// queries.
   func changed(_ source: Bytes, after time: Timestamp) throws(StoreError) -> [DocumentPath] {
     let rows = changes(source)
     var found: [(key: Bytes, value: Bytes)] = []
@@ -230,9 +231,9 @@ struct ChangeLogRows {
     return paths
   }
 
-  /// Some rows of a source whose documents were read at a time or before it; any rows when the
-  /// time is nil.
-  func behind(_ time: Timestamp?, of source: Bytes) throws(StoreError) -> [Bytes] {
+  /// Some rows of a source whose documents were read at or before a time; any rows when the time is
+  /// nil.
+  func rowsUpTo(_ time: Timestamp?, of source: Bytes) throws(StoreError) -> [Bytes] {
     let rows = changes(source)
     let end = time.map { rows + Self.bytes($0) + [PathKey.endMark] }
     var found: [Bytes] = []

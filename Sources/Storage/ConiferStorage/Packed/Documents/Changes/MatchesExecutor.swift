@@ -2,7 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Answers a tracked query of documents from those that it matched and those that were read since.
+/// Answers a tracked query of documents from its matches and the documents that were read later.
 struct MatchesExecutor {
   let view: LeafSnapshot
   let lane: Lane
@@ -12,10 +12,11 @@ struct MatchesExecutor {
   /// The waiting writes of the lane to documents of the source.
   let pending: [DocumentPath: Overlay]
 
-  /// The documents that match and have no waiting writes, sorted, up to the limit; nil when the usual plan is better, or
-  /// the matches do not tell all.
+  /// The documents that match and have no waiting writes, sorted, up to the limit. Nil when another
+  /// plan is better, or when the matches are not enough to answer the query.
   ///
-  /// - Throws: `invalid` when the tracked query is another one, or another user's; nobody's is everybody's.
+  /// - Throws: `invalid` when the tracked query is another query, or another user's. A query of the
+  ///   empty identity serves every user.
   func find(_ id: QueryID) throws(StoreError) -> FoundDocuments? {
     let queries = Queries(view: view, tree: lane.tree, order: .documents)
     guard let query = try queries.query(id) else { return nil }
@@ -51,8 +52,9 @@ struct MatchesExecutor {
     return found
   }
 
-  /// Whether no document behind the limit can have moved up: the matches are as many as it, all of them still match,
-  /// and the last one is what it was. Fewer matches are all there are.
+  /// Whether no document beyond the limit can have moved up. This is so when the number of matches
+  /// equals the limit, all of them still match, and the last one is unchanged; or when there are
+  /// fewer matches than the limit.
   private func isFull(_ matched: [Document], of count: Int, _ version: MatchesVersion) -> Bool {
     guard let limit = target.limit, count >= limit else { return true }
     guard count == limit, matched.count == count,

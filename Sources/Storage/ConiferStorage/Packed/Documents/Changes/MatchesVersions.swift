@@ -2,18 +2,19 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Changes, within a commit, the times as of which the matches of tracked queries are complete.
+/// Changes, within a commit, the versions of tracked queries' matches.
 struct MatchesVersions {
   let tx: LeafTransaction
   let tree: TreeID
 
   private var rows: ChangeLogRows { ChangeLogRows(view: tx, tree: tree) }
 
-  /// Stores a version, if it can be told from now on which documents were read later; forgets the query's version
-  /// otherwise. The commit's documents are written before.
+  /// Stores a version if the rows can show, from now on, which documents were read later; otherwise
+  /// forgets the query's version. The commit's documents must be written before.
   ///
-  /// Rows of documents begin at the least version of a source. An earlier version, and a source's first one, are taken
-  /// only when no document was read later.
+  /// A source has rows only for documents that were read later than its lowest version. So a lower
+  /// version than that, and a source's first version, are stored only when no document was read
+  /// later.
   func set(_ id: QueryID, _ version: MatchesVersion) throws(StoreError) {
     guard let source = ChangeLogRows.source(version.source), try isUsable(version, source) else {
       return try forget(id)
@@ -21,21 +22,21 @@ struct MatchesVersions {
     let old = try rows.version(id)
     try tx.put(Spaces.changes, rows.versionKey(id), payload: ChangeLogRows.payload(version))
     try tx.put(Spaces.changes, rows.sourceVersionKey(id, source, version.time), payload: [])
-    if let old, old != version { try leave(old, id) }
+    if let old, old != version { try removeSourceRow(old, id) }
     try clear(source)
   }
 
   private func isUsable(_ version: MatchesVersion, _ source: Bytes) throws(StoreError) -> Bool {
     if let least = try rows.least(source), least <= version.time { return true }
-    // Where documents cannot be read nothing is known of them.
+    // If documents cannot be read, their read times are not known.
     guard let newest = try undamaged({ () throws(StoreError) in try newest() }) else {
       return false
     }
     return newest <= version.time
   }
 
-  /// The time that no document was read after: known since a version was stored for the first time, when all were
-  /// looked at.
+  /// The latest read time of all documents. It is stored with the first version, when all documents
+  /// are read to find it.
   private func newest() throws(StoreError) -> Timestamp {
     if let known = try rows.newest() { return known }
     var newest = Timestamp(unchecked: Timestamp.range.lowerBound, 0)
@@ -50,16 +51,16 @@ struct MatchesVersions {
   func forget(_ id: QueryID) throws(StoreError) {
     guard let old = try rows.version(id) else { return }
     try tx.delete(Spaces.changes, rows.versionKey(id))
-    try leave(old, id)
+    try removeSourceRow(old, id)
   }
 
-  private func leave(_ version: MatchesVersion, _ id: QueryID) throws(StoreError) {
+  private func removeSourceRow(_ version: MatchesVersion, _ id: QueryID) throws(StoreError) {
     guard let source = ChangeLogRows.source(version.source) else { return }
     try tx.delete(Spaces.changes, rows.sourceVersionKey(id, source, version.time))
     try clear(source)
   }
 
-  /// Forgets the versions of all queries of the tree, and what was read later than these.
+  /// Forgets the versions of all queries of the tree, and the rows of later documents.
   func forgetAll() throws(StoreError) {
     try tx.deleteAll(Spaces.changes, prefix: StoreKey.prefix(tree))
   }
@@ -68,18 +69,20 @@ struct MatchesVersions {
   private func clear(_ source: Bytes) throws(StoreError) {
     let least = try rows.least(source)
     while true {
-      let some = try rows.behind(least, of: source)
+      let some = try rows.rowsUpTo(least, of: source)
       for key in some { try tx.delete(Spaces.changes, key) }
       if some.isEmpty { return }
     }
   }
 }
 
-/// Takes the versions of matches that the edits of one commit say, once its documents are written.
-struct MatchesVersionKeeper {
+/// Collects the versions of matches that the edits of a commit set, and stores them once its
+/// documents are written.
+struct MatchesVersionCollector {
   private enum Change {
     case set(MatchesVersion)
-    /// A document that was read before the version may match no more by the server's word, and still as it is stored.
+    /// Matches were removed or replaced: a document that was read before the version may no longer
+    /// match for the server, although it still matches as it is stored.
     case forget
   }
 
@@ -100,7 +103,7 @@ struct MatchesVersionKeeper {
   mutating func finish(_ tx: LeafTransaction) throws(StoreError) {
     for (tree, queries) in changes.sorted(by: { $0.key < $1.key }) {
       let versions = MatchesVersions(tx: tx, tree: tree)
-      // First those that are set: rows that the others needed may serve them.
+      // Versions are set before others are forgotten, so that rows which both need are not removed.
       for case (let id, .set(let version)) in queries.sorted(by: { $0.key < $1.key }) {
         try versions.set(id, version)
       }

@@ -2,7 +2,8 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Lists the collections of a tree of documents anew from its leaves, in slices: their rows may be lacking.
+/// Lists the collections of a tree of documents again from its leaves, in slices, when rows may be
+/// missing.
 struct CollectionListing: Sendable {
   /// How many collections a slice lists.
   private static let slice = 64
@@ -10,7 +11,7 @@ struct CollectionListing: Sendable {
   private let tree: TreeID
   private var from: Bytes = []
   private(set) var isDone = false
-  /// Whether something could not be read, so that rows may be lacking in the end.
+  /// Whether something could not be read, so that rows may still be missing at the end.
   private(set) var isIncomplete = false
   /// About how many bytes of runs were read so far.
   private(set) var bytesRead = 0
@@ -28,7 +29,7 @@ struct CollectionListing: Sendable {
     do throws(StoreError) {
       some = try reader.collections(from: from, limit: Self.slice)
     } catch {
-      // What nobody can read here nobody asks for.
+      // Documents that cannot be read here cannot be queried either, so their rows are not needed.
       guard [.wrongKey, .unsupported, .newerFormat].contains(error.code) else { throw error }
       some = []
       isIncomplete = true

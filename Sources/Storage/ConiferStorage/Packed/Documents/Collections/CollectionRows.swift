@@ -3,10 +3,11 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// The collections of one tree of which something is stored, in rows by id: a query of a group reads those of its id.
+/// The collections of one tree with stored documents, in rows by id: a query of a group reads the
+/// rows of its id.
 ///
-/// Key: the tree, then the collection's id and its path, each as a segment of a path key; of a long one the
-/// beginning and a hash. Payload: nothing, or what was cut, whole.
+/// Key: the tree, then the collection's id and its path, each as a segment of a path key; a long
+/// key is cut and ends in a hash. Payload: empty, or the full key if it was cut.
 struct CollectionRows {
   /// How many bytes of id and path a row holds.
   static let longestKey = 200
@@ -49,7 +50,8 @@ struct CollectionRows {
 
   /// The next collections with an id, in the order of path keys; none at the end.
   ///
-  /// - Parameter start: what begins the path keys of a collection's documents, or what is behind these.
+  /// - Parameter start: the prefix of the path keys of a collection's documents, or a key after
+  ///   these.
   func collections(
     withID id: String, from start: Bytes
   ) throws(StoreError) -> [CollectionPath] {
@@ -58,7 +60,8 @@ struct CollectionRows {
     var found: [(name: Bytes, collection: CollectionPath)] = []
     var after: Bytes?
     let first = prefix + (segment + start).prefix(Self.longestKey)
-    // Cut rows are ordered by a hash at their end: those that begin alike are read together.
+    // Cut rows are ordered by the hash at their end, so rows that share the cut prefix are read
+    // together.
     while true {
       let origin = after.map { $0 + [0] } ?? first
       let some = try window(origin, rows)

@@ -1,7 +1,7 @@
 import ConiferDocument
 import ConiferKeyValue
 
-/// Conditions that must all be met, sorted by what an index can do with them.
+/// Conditions that must all hold, grouped by how an index can serve them.
 struct Alternative {
   /// What a field must be equal to, or an element of it.
   struct Equality: Hashable {

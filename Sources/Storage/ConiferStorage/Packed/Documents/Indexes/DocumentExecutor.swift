@@ -4,13 +4,13 @@ import ConiferLeafStore
 
 /// Executes the plan of one query of documents on a snapshot.
 final class DocumentExecutor {
-  /// The row that names a document.
-  struct Origin {
+  /// The index row in which a document was found.
+  struct IndexRowReference {
     let key: Bytes
     let rows: DocumentIndexRows
   }
 
-  /// How many documents are kept beyond the limit before those behind it are let go.
+  /// How many documents beyond the limit are kept before they are dropped.
   private static let slack = 256
 
   let view: any OrderedView
@@ -28,8 +28,8 @@ final class DocumentExecutor {
   /// - Parameters:
   ///   - indexes: those of the tree that are ready.
   ///   - allowance: what may be kept; nil for everything.
-  ///   - isLeftOut: which documents the caller has in another state, since waiting writes change them: they do not
-  ///     count for the limit.
+  ///   - isLeftOut: whether the caller has a document in another state, since waiting writes change
+  ///     it: such documents do not count for the limit.
   init(
     _ target: DocumentTarget, _ view: any OrderedView, _ indexes: [DocumentIndexRows],
     _ source: any DocumentSource, _ allowance: ReadAllowance? = nil,
@@ -75,11 +75,11 @@ final class DocumentExecutor {
     return found
   }
 
-  /// Adds a document to those that were found, of which not many more are kept than the limit keeps.
+  /// Adds a found document. Only a few more than the limit are kept.
   ///
   /// - Throws: `tooLarge` when no more may be kept.
   private func add(_ document: Document, to found: inout [Document]) throws(StoreError) {
-    let document = kept.map(document.keeping) ?? document
+    let document = kept.map(document.selecting) ?? document
     if let allowance, !allowance.claim(document.memory) {
       sortAndTrim(&found)
       guard allowance.claim(document.memory) else { throw ReadAllowance.exceeded }
@@ -95,7 +95,7 @@ final class DocumentExecutor {
     trim(&found)
   }
 
-  /// Lets go what is behind the limit.
+  /// Drops the documents beyond the limit.
   private func trim(_ found: inout [Document]) {
     guard let limit = target.limit, found.count > limit else { return }
     if let allowance {
@@ -164,15 +164,15 @@ final class DocumentExecutor {
       var end = start + 1
       while end < rows.count, rows[end].isTied(rows[start]) { end += 1 }
       if rows[start].entry.isCut {
-        // The values that were cut, and thereby the order, are in the documents alone.
+        // Only the documents hold the full values, and so the order.
         found += try matching(
-          rows[start..<end].map { ($0.entry.path, Origin(key: $0.key, rows: index)) }
+          rows[start..<end].map { ($0.entry.path, IndexRowReference(key: $0.key, rows: index)) }
         )
         .sorted { target.compare($0, $1) < 0 }
       } else {
         while end < rows.count, !rows[end].entry.isCut { end += 1 }
         found += try matching(
-          rows[start..<end].map { ($0.entry.path, Origin(key: $0.key, rows: index)) })
+          rows[start..<end].map { ($0.entry.path, IndexRowReference(key: $0.key, rows: index)) })
       }
       start = end
     }
@@ -181,7 +181,7 @@ final class DocumentExecutor {
 
   /// The documents of names that match, in the order of the names.
   func matching(
-    _ named: [(path: DocumentPath, origin: Origin?)]
+    _ named: [(path: DocumentPath, origin: IndexRowReference?)]
   ) throws(StoreError) -> [Document] {
     let named = named.filter { !isLeftOut($0.path) }
     let documents = try source.documents(named.map(\.path))

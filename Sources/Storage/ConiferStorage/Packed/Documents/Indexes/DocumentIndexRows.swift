@@ -2,26 +2,29 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Makes and reads the rows of documents in one index; it depends on documents and bytes alone.
+/// Encodes and decodes the rows of documents in one index; it depends only on documents and bytes.
 ///
-/// A row's key is the index's prefix, in scope `.collection` the collection's path, the values in the
-/// order of the fields, and the document's name: its id, in scope `.group` its path. None of these
-/// begins another one of its kind, so rows sort by collection, then by values, then by name. A document
-/// that lacks one of the fields has no row; `contains` makes a row for each distinct element.
+/// A row's key is the index's prefix, in scope `.collection` the collection's path, the values in
+/// the order of the fields, and the document's name: its id, in scope `.group` its path. None of
+/// these is a prefix of another one of its kind, so rows sort by collection, then by values, then
+/// by name. A document that lacks one of the fields has no row; `contains` makes a row for each
+/// distinct element.
 ///
-/// Values are cut behind ``longestValues``. Where what is left of them is no whole row of values, the
-/// row says that they were cut: among rows with equal bytes there, only the documents tell the order. A
-/// name that is cut shares its row with its neighbours, and the row's record lists them whole.
+/// Values are cut after ``longestValues`` bytes. A row whose values were cut is recognised by an
+/// incomplete encoding: among such rows with equal bytes, only the documents show the order. A
+/// document whose name is cut shares its row with its neighbours, and the row's record lists the
+/// full names.
 struct DocumentIndexRows: Sendable {
   /// Collections whose paths take more bytes are not indexed.
   static let longestCollection = 140
   /// How many bytes of its values a row holds.
   static let longestValues = 180
-  /// How many bytes of a name a row holds at least: of an id; a whole path has those of the collection too.
+  /// The minimum bytes of a name that a row holds: of an id. A full path also has the bytes of the
+  /// collection.
   static let shortestName = 170
 
   let index: DocumentIndex
-  /// What all rows begin with.
+  /// The prefix of all rows.
   let prefix: Bytes
   /// Whether a document has one row at most.
   private let isSingle: Bool
@@ -45,7 +48,7 @@ struct DocumentIndexRows: Sendable {
 
   /// The rows of a document.
   ///
-  /// - Parameter start: what those of its collection begin with.
+  /// - Parameter start: the prefix of its collection's rows.
   func rows(_ document: Document, _ start: Bytes?) -> [IndexRow] {
     guard let start, let fields = document.fields else { return [] }
     if isSingle, let row = row(document.path, fields, start) { return row }
@@ -116,13 +119,12 @@ struct DocumentIndexRows: Sendable {
     return encoder.bytes
   }
 
-  /// What the rows of a collection's documents begin with; nil when the collection is not indexed.
+  /// The prefix of the rows of a collection's documents; nil when the collection is not indexed.
   func start(_ collection: CollectionPath) -> Bytes? {
     place(collection).map { prefix + $0 }
   }
 
-  /// What the rows of a collection's documents begin with behind the prefix; nil when the collection
-  /// is not indexed.
+  /// The part of that prefix after the index's own prefix; nil when the collection is not indexed.
   func place(_ collection: CollectionPath) -> Bytes? {
     guard collection.id.utf8.elementsEqual(index.collectionID.utf8) else { return nil }
     guard index.scope == .collection else { return [] }
@@ -142,7 +144,7 @@ struct DocumentIndexRows: Sendable {
     return encoder.bytes
   }
 
-  /// The name of a document as rows hold it, whole.
+  /// The full name of a document, as rows encode it.
   func name(_ path: DocumentPath) -> Bytes {
     var encoder = OrderedEncoder()
     append(path, to: &encoder)
@@ -164,11 +166,11 @@ struct DocumentIndexRows: Sendable {
     let path: DocumentPath
     /// Where its values end in the row's key.
     let valuesEnd: Int
-    /// Whether the row does not hold its values whole.
+    /// Whether the row holds only the beginning of its values.
     let isCut: Bool
   }
 
-  /// A collection that was read, and what its rows begin with.
+  /// The last decoded collection, and the prefix of its rows.
   struct KnownCollection {
     let start: Bytes
     let path: CollectionPath
@@ -182,7 +184,8 @@ struct DocumentIndexRows: Sendable {
     return entries(key, listed, &none)
   }
 
-  /// The same for rows one after the other: the collection is read anew only where it changes.
+  /// The documents of a row, when rows are read in order: the collection is decoded only when it
+  /// changes.
   func entries(_ key: Bytes, _ listed: [Bytes], _ known: inout KnownCollection?) -> [Entry]? {
     guard key.starts(with: prefix) else { return nil }
     var collection: CollectionPath?
@@ -207,10 +210,10 @@ struct DocumentIndexRows: Sendable {
     return entries
   }
 
-  /// Where the values end that begin at an offset, and whether they are cut there.
+  /// The end of the values that begin at an offset, and whether they are cut.
   private func valuesEnd(_ key: Bytes, _ start: Int) -> (end: Int, isCut: Bool)? {
     guard start <= key.count else { return nil }
-    // A cut row ends within a value: no whole row of values begins another one.
+    // A cut row ends within a value, because complete encodings are never prefixes of one another.
     let longest = min(key.count, start + Self.longestValues)
     var decoder = OrderedDecoder(Bytes(key[start..<longest]))
     do throws(DocumentError) {

@@ -10,8 +10,7 @@ struct DocumentIndexWalk {
     let key: Bytes
     let entry: DocumentIndexRows.Entry
 
-    /// Whether both rows are cut at equal bytes, so that they do not tell the order of their
-    /// documents.
+    /// Whether both rows are cut and have equal bytes, so that only the documents show their order.
     func isTied(_ other: Row) -> Bool {
       entry.isCut && other.entry.isCut
         && key[..<entry.valuesEnd] == other.key[..<other.entry.valuesEnd]
@@ -35,7 +34,7 @@ struct DocumentIndexWalk {
     ranges = (scan.isReversed ? scan.ranges.reversed() : scan.ranges)[...]
   }
 
-  /// The next rows, at least so many while there are; those that are tied come together.
+  /// The next rows: at least the given number, if there are as many. Tied rows come together.
   ///
   /// - Throws: `damaged`, naming a row.
   mutating func next(_ count: Int) throws(StoreError) -> [Row] {
@@ -46,7 +45,7 @@ struct DocumentIndexWalk {
     return []
   }
 
-  /// Passes over the rows in front of a name, where all rows have the values of one row.
+  /// Skips the rows before a name; all of them must have the same values.
   mutating func skip(to path: DocumentPath, from row: Row) {
     guard let range = ranges.first else { return }
     let key = Bytes(row.key[..<row.entry.valuesEnd])

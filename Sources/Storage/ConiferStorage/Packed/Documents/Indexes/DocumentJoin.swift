@@ -3,7 +3,7 @@ import ConiferKeyValue
 
 /// The names that rows of several scans have in common, in their order.
 struct DocumentJoin {
-  /// A scan, whose names ascend or descend, and where it stands.
+  /// A scan in ascending or descending order of names, with its position.
   private struct Cursor {
     /// How many rows are read at once.
     static let batch = 64
@@ -16,14 +16,14 @@ struct DocumentJoin {
       return rows.first
     }
 
-    /// Passes the rows in front of a name.
+    /// Skips the rows before a name.
     mutating func seek(_ path: DocumentPath, isDescending: Bool) throws(StoreError) {
       func isBefore(_ row: DocumentIndexWalk.Row) -> Bool {
         isDescending ? row.entry.path > path : row.entry.path < path
       }
       while let row = try row() {
         guard isBefore(row) else { return }
-        // What is read already is passed row by row, the rest at once.
+        // Rows that are already read are skipped one by one, the others at once.
         rows = rows.drop(while: isBefore)
         if rows.isEmpty { walk.skip(to: path, from: row) }
       }

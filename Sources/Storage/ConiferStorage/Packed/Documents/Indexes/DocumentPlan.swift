@@ -3,7 +3,7 @@ import ConiferKeyValue
 
 /// The plan by which the documents of a target are found.
 ///
-/// What is found are candidates: whoever reads them asks `DocumentTarget.matches`.
+/// It finds candidates; the reader must check `DocumentTarget.matches`.
 struct DocumentPlan: Sendable {
   /// Rows of one index, read in their order or from their end.
   struct Scan: Hashable, Sendable {
@@ -21,7 +21,7 @@ struct DocumentPlan: Sendable {
     case key(DocumentPath)
     /// Those that rows name.
     case rows(Scan)
-    /// Those that rows of each of these name; within each scan names have one order.
+    /// Documents that rows of all these scans name; within each scan the names are in one order.
     case join([Scan])
   }
 
@@ -34,8 +34,8 @@ struct DocumentPlan: Sendable {
   }
 
   let access: Access
-  /// Whether documents come in the target's order, of each part when there are several: a limit ends
-  /// the reading. Otherwise they are sorted.
+  /// Whether documents come in the target's order (in each part, if there are several), so that
+  /// reading can stop at the limit. Otherwise they are sorted.
   let isOrdered: Bool
   /// The index that would spare reading every document; nil when none would.
   let hint: DocumentIndex?

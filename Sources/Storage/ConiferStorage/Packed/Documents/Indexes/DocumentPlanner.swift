@@ -4,9 +4,10 @@ import ConiferKeyValue
 /// Chooses the plan by which the documents of a target are found, from the target and the indexes
 /// alone.
 ///
-/// For each alternative of the conditions it takes the index that has the most equalities, then the one
-/// that has the target's order, then the one that has a range, then the shortest. Where single indexes
-/// have fewer equalities than several together, these are joined by the documents' names.
+/// For each alternative of the conditions it takes the index that has the most equalities, then the
+/// one that has the target's order, then the one that has a range, then the shortest. Several
+/// indexes that together serve more equalities than a single one are joined by the documents'
+/// names.
 struct DocumentPlanner {
   /// A target with more alternatives is read whole; the service allows 30.
   static let mostAlternatives = 100
@@ -77,7 +78,7 @@ struct DocumentPlanner {
   // MARK: Everything
 
   private func whole(hint: DocumentIndex?) -> DocumentPlan {
-    // Documents are stored by collection, then by id: in a group that is not the order of paths.
+    // Documents are stored by collection, then by id. In a group, this is not the order of paths.
     guard case .collection = target.source else {
       return DocumentPlan(
         access: .whole(from: nil, through: nil, isReversed: false), isOrdered: false, hint: hint)
@@ -110,7 +111,7 @@ struct DocumentPlanner {
     /// Nil when no document can match.
     let part: DocumentPlan.Part?
     let isOrdered: Bool
-    /// What decides, the most significant first: the greater one is taken.
+    /// The criteria, the most significant first; the greater choice wins.
     let score: [Int]
   }
 
@@ -140,7 +141,7 @@ struct DocumentPlanner {
     return best
   }
 
-  /// Whether rows spare more than their walk costs.
+  /// Whether reading the rows costs less than reading all documents.
   private func isUseful(_ candidate: IndexCandidate) -> Bool {
     if !candidate.equalities.isEmpty || candidate.isRanged { return true }
     // The rows are those of all documents that have the fields.
@@ -196,7 +197,7 @@ struct DocumentPlanner {
     }
     for order in target.orders where constants[order.field] == nil {
       add(order.field, DocumentIndex.Field.Kind(order.direction))
-      // What follows a name decides nothing.
+      // Fields after the name have no effect on the order.
       if order.field.isDocumentID { break }
     }
     let (id, scope): (String, DocumentIndex.Scope) =

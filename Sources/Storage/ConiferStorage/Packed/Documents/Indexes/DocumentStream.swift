@@ -38,7 +38,7 @@ struct DocumentStream {
     }
   }
 
-  /// The next document, left where it is; nil at the end.
+  /// The next document, which is not consumed; nil at the end.
   ///
   /// - Parameter count: about how many more are wanted.
   mutating func peek(_ count: Int) throws(StoreError) -> Document? {
@@ -46,7 +46,7 @@ struct DocumentStream {
     return ready.first
   }
 
-  /// Passes the document that `peek` gave.
+  /// Consumes the document that `peek` returned.
   mutating func pass() { ready.removeFirst() }
 
   /// Reads on; false at the end.
@@ -63,9 +63,9 @@ struct DocumentStream {
       ready = try run.matching(rows, of: walk.rows)[...]
       return !rows.isEmpty
     case .join(var join):
-      var named: [(DocumentPath, DocumentExecutor.Origin?)] = []
+      var named: [(DocumentPath, DocumentExecutor.IndexRowReference?)] = []
       while named.count < count, let (row, rows) = try join.next() {
-        named.append((row.entry.path, DocumentExecutor.Origin(key: row.key, rows: rows)))
+        named.append((row.entry.path, DocumentExecutor.IndexRowReference(key: row.key, rows: rows)))
       }
       kind = .join(join)
       ready = try run.matching(named)[...]

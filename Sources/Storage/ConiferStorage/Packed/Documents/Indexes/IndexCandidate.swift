@@ -5,13 +5,13 @@ import ConiferKeyValue
 struct IndexCandidate {
   /// The equalities that begin the index.
   private(set) var equalities: Set<Alternative.Equality> = []
-  /// Whether every field of the index has one.
+  /// Whether every field of the index has an equality.
   private(set) var isPoint = false
   /// Whether a range, beyond the equalities, leaves out rows.
   private(set) var isRanged = false
   /// Whether rows are in the target's order.
   private(set) var isOrdered = false
-  /// Whether they are so from their end.
+  /// Whether they are, read in reverse.
   private(set) var isReversed = false
   /// The rows; empty when no document can match.
   private(set) var ranges: [RowRange] = []
@@ -28,7 +28,8 @@ struct IndexCandidate {
   private var start = 0
   /// How many fields of the index the equalities take.
   private var count = 0
-  /// The fields of the index from there on whose order is the target's, and whether names follow.
+  /// The end of the following fields whose order is the target's, and whether the name follows
+  /// them.
   private var aligned = (end: 0, hasName: false)
 
   private var index: DocumentIndex { rows.index }
@@ -41,7 +42,7 @@ struct IndexCandidate {
     guard let place = Self.place(rows, target.source) else { return nil }
     let orders = target.orders.map(\.field)
     for field in rows.index.fields {
-      // A document that lacks the field has no row, and so must not match.
+      // A document that lacks the field has no row, so it must not match.
       let isImplied =
         field.kind == .contains
         ? alternative.value(field.path, isElement: true) != nil
@@ -119,7 +120,7 @@ struct IndexCandidate {
       place += 1
     }
     var hasName = false
-    // What follows a name decides nothing.
+    // Fields after the name have no effect on the order.
     if place == index.fields.count, let order = orders.first, order.field.isDocumentID {
       hasName = agrees(index.nameDirection, order.direction)
     }
@@ -131,7 +132,7 @@ struct IndexCandidate {
   // MARK: Ranges
 
   private mutating func makeRanges() -> [RowRange] {
-    var ranges = [range(RowBound(bytes: bytes), RowBound(bytes: bytes, isBehind: true))]
+    var ranges = [range(RowBound(bytes: bytes), RowBound(bytes: bytes, isAfter: true))]
     if count < index.fields.count {
       let field = index.fields[count]
       if let direction = field.kind.direction, alternative.isRanged(field.path) {
@@ -139,8 +140,8 @@ struct IndexCandidate {
         let values = alternative.ranges[field.path] ?? []
         ranges = (direction == .ascending ? values : values.reversed().map(\.inverted)).map {
           range(
-            RowBound(bytes: bytes + $0.low.bytes, isBehind: $0.low.isBehind),
-            RowBound(bytes: bytes + $0.high.bytes, isBehind: $0.high.isBehind))
+            RowBound(bytes: bytes + $0.low.bytes, isAfter: $0.low.isAfter),
+            RowBound(bytes: bytes + $0.high.bytes, isAfter: $0.high.isAfter))
         }
       }
     } else if let names = nameRange() {
@@ -169,7 +170,7 @@ struct IndexCandidate {
     let (first, last) = isAscending ? (low, high) : (high, low)
     return range(
       RowBound(bytes: bytes, name: first.flatMap(name) ?? []),
-      RowBound(bytes: bytes, name: last.flatMap(name) ?? [], isBehind: true))
+      RowBound(bytes: bytes, name: last.flatMap(name) ?? [], isAfter: true))
   }
 
   /// The name of a document of the source, as rows hold it.
@@ -178,7 +179,7 @@ struct IndexCandidate {
     return rows.name(path)
   }
 
-  /// The rows that a cursor leaves, as far as the index has the target's order; nil for all.
+  /// The rows that a cursor includes, as far as the index has the target's order; nil for all.
   private func cursorRange(_ cursor: DocumentQuery.Cursor?, isStart: Bool) -> RowRange? {
     guard let cursor else { return nil }
     var edge = RowBound(bytes: bytes)
@@ -211,9 +212,9 @@ struct IndexCandidate {
     let isLow = isStart != isReversed
     // Rows on the edge stay, unless the cursor excludes them.
     let isWithin = cursor.isInclusive || !isExact
-    edge.isBehind = isLow != isWithin
+    edge.isAfter = isLow != isWithin
     let all = RowBound(bytes: bytes)
     return isLow
-      ? range(edge, RowBound(bytes: bytes, isBehind: true)) : range(all, edge)
+      ? range(edge, RowBound(bytes: bytes, isAfter: true)) : range(all, edge)
   }
 }

@@ -15,8 +15,8 @@ struct RowRange: Hashable, Sendable {
     return bytesPrecede(range.low, range.high) ? range : nil
   }
 
-  /// Ranges that ascend, with those joined that meet: the rows of a value that was cut are in both its
-  /// neighbours.
+  /// Ascending ranges, with overlapping ones joined: the rows of a value that was cut are in both
+  /// neighbouring ranges.
   static func joined(_ ranges: [RowRange]) -> [RowRange] {
     var joined: [RowRange] = []
     for range in ranges {
@@ -31,24 +31,23 @@ struct RowRange: Hashable, Sendable {
   }
 }
 
-/// A bound among the rows of an index, in front of those that begin with some bytes, or behind
-/// them.
+/// A bound among the rows of an index: before or after the rows that begin with some bytes.
 ///
-/// Rows hold values and names cut. A range between two edges holds at least the rows of all documents
-/// between them: those on an edge that was cut are within.
+/// Rows hold values and names cut. A range between two bounds includes at least the rows of all
+/// documents between them; rows at a bound that was cut are included.
 struct RowBound: Sendable {
   /// The index's prefix, the collection's path and values.
   var bytes: Bytes
-  /// A name behind all the values of the index.
+  /// A name after all the values of the index.
   var name: Bytes = []
-  var isBehind = false
+  var isAfter = false
 
   /// - Parameter start: where values begin.
   func low(_ start: Int) -> Bytes {
     let longest = start + DocumentIndexRows.longestValues
     if bytes.count > longest { return Bytes(bytes[..<longest]) }
     let cut = bytes + name.prefix(DocumentIndexRows.shortestName)
-    guard isBehind, name.count <= DocumentIndexRows.shortestName else { return cut }
+    guard isAfter, name.count <= DocumentIndexRows.shortestName else { return cut }
     return StoreKey.end(of: cut) ?? cut
   }
 
@@ -59,6 +58,6 @@ struct RowBound: Sendable {
     let cut =
       bytes.count > longest
       ? Bytes(bytes[..<longest]) : bytes + name.prefix(DocumentIndexRows.shortestName)
-    return isBehind || isCut ? StoreKey.end(of: cut) ?? cut + [0xFF] : cut
+    return isAfter || isCut ? StoreKey.end(of: cut) ?? cut + [0xFF] : cut
   }
 }

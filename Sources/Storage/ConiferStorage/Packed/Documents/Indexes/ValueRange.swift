@@ -2,19 +2,19 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// A bound among the encodings of values, in front of all that begin with some bytes, or behind them.
+/// A bound among the encodings of values: before or after those that begin with some bytes.
 struct ValueBound: Hashable, Sendable {
   let bytes: Bytes
-  let isBehind: Bool
+  let isAfter: Bool
 
-  static let start = ValueBound(bytes: [], isBehind: false)
-  static let end = ValueBound(bytes: [], isBehind: true)
+  static let start = ValueBound(bytes: [], isAfter: false)
+  static let end = ValueBound(bytes: [], isAfter: true)
 
-  /// The place among encodings in the other direction.
-  var inverted: ValueBound { ValueBound(bytes: bytes.map { ~$0 }, isBehind: !isBehind) }
+  /// The bound among encodings in the other direction.
+  var inverted: ValueBound { ValueBound(bytes: bytes.map { ~$0 }, isAfter: !isAfter) }
 
-  /// The least bytes behind the place.
-  fileprivate var key: Bytes { isBehind ? StoreKey.end(of: bytes) ?? [0xFF] : bytes }
+  /// The smallest bytes after the bound.
+  fileprivate var key: Bytes { isAfter ? StoreKey.end(of: bytes) ?? [0xFF] : bytes }
 
   fileprivate static func < (a: ValueBound, b: ValueBound) -> Bool { bytesPrecede(a.key, b.key) }
 }
@@ -26,10 +26,10 @@ struct ValueRange: Hashable, Sendable {
 
   static let all = ValueRange(low: .start, high: .end)
 
-  /// The range as descending encodings lie.
+  /// The range among descending encodings.
   var inverted: ValueRange { ValueRange(low: high.inverted, high: low.inverted) }
 
-  /// What several ranges have in common with several others; both ascend.
+  /// The intersection of two lists of ascending ranges.
   static func intersection(_ a: [ValueRange], _ b: [ValueRange]) -> [ValueRange] {
     a.flatMap { one in
       b.compactMap { other in
@@ -42,19 +42,19 @@ struct ValueRange: Hashable, Sendable {
 }
 
 extension FieldFilter {
-  /// The values that the condition allows, as ranges that ascend; all where the condition is not one on
-  /// the order of values.
+  /// The values that the condition allows, as ascending ranges; all values if the condition is not
+  /// about their order.
   var ranges: [ValueRange] {
     let (first, last) = {
       let bytes = OrderedEncoder.firstBytes(ofTypeOf: value)
       return (
-        ValueBound(bytes: [bytes.lowerBound], isBehind: false),
-        ValueBound(bytes: [bytes.upperBound], isBehind: true)
+        ValueBound(bytes: [bytes.lowerBound], isAfter: false),
+        ValueBound(bytes: [bytes.upperBound], isAfter: true)
       )
     }()
     let encoded = Self.encoded(value)
     let (before, behind) = (
-      ValueBound(bytes: encoded, isBehind: false), ValueBound(bytes: encoded, isBehind: true)
+      ValueBound(bytes: encoded, isAfter: false), ValueBound(bytes: encoded, isAfter: true)
     )
     switch `operator` {
     case .equal: return [ValueRange(low: before, high: behind)]
@@ -76,8 +76,8 @@ extension FieldFilter {
     var ranges: [ValueRange] = []
     var low = ValueBound.start
     for bytes in left {
-      ranges.append(ValueRange(low: low, high: ValueBound(bytes: bytes, isBehind: false)))
-      low = ValueBound(bytes: bytes, isBehind: true)
+      ranges.append(ValueRange(low: low, high: ValueBound(bytes: bytes, isAfter: false)))
+      low = ValueBound(bytes: bytes, isAfter: true)
     }
     ranges.append(ValueRange(low: low, high: .end))
     return ranges.filter { $0.low < $0.high }

@@ -3,15 +3,16 @@ import ConiferKeyValue
 import ConiferLeafStore
 import ConiferTree
 
-/// Keeps the overlays of documents in step with the edits of one commit.
+/// Updates the overlays of documents within one commit.
 ///
-/// It notes what edits touch, and changes the overlays once all edits are done. A batch that was queued is laid over
-/// the overlay there is; whenever something else changed, all waiting batches of the document are applied anew.
-struct OverlayKeeper {
+/// It records what edits change, and updates the overlays once all edits are done. A batch that was
+/// queued is applied to the existing overlay; after any other change, all waiting batches of the
+/// document are applied again.
+struct OverlayMaintainer {
   private enum Change {
     /// These batches were queued.
     case queued([MutationBatch])
-    /// Writes up to a number were answered, or the server's word changed, or both.
+    /// Writes up to a number were answered, the server's word changed, or both.
     case answered(through: UInt64, wasFound: Bool)
     /// Writes ended or changed, or the server's word did.
     case other
@@ -19,10 +20,10 @@ struct OverlayKeeper {
 
   private let tx: LeafTransaction
   private var changes: [Lane: [DocumentPath: Change]] = [:]
-  /// Documents of which the server said something else; some may be there twice.
+  /// Documents whose word from the server changes; some may be listed twice.
   private var bases: [TreeID: [DocumentPath]] = [:]
 
-  /// By tree: the lanes in which writes wait, as it was when they were first asked for.
+  /// By tree: the lanes with waiting writes at the time of the first question.
   private var waiting: [TreeID: [Lane]] = [:]
 
   init(_ tx: LeafTransaction) { self.tx = tx }
@@ -50,21 +51,21 @@ struct OverlayKeeper {
     }
   }
 
-  /// A write of a lane was answered, and goes.
+  /// A write of a lane was answered, and will be removed.
   mutating func didFinish(_ id: WriteID, _ payload: WritePayload, in lane: Lane) throws(StoreError)
   {
     guard payload.kind == .documents else { return }
     for path in payload.touches.compactMap({ DocumentKey.document($0) }) {
-      try note(path, in: lane, answeredThrough: id.rawValue)
+      try record(path, in: lane, answeredThrough: id.rawValue)
     }
   }
 
-  private mutating func note(
+  private mutating func record(
     _ path: DocumentPath, in lane: Lane, answeredThrough id: UInt64
   ) throws(StoreError) {
     switch changes[lane]?[path] {
     case nil:
-      let base = try OverlayEditor.knownBase(path, RunGlance(tx.editor(lane.tree)))
+      let base = try OverlayEditor.knownBase(path, EditedRuns(tx.editor(lane.tree)))
       changes[lane, default: [:]][path] = .answered(through: id, wasFound: base?.fields != nil)
     case .answered(let through, let wasFound):
       changes[lane, default: [:]][path] = .answered(through: max(through, id), wasFound: wasFound)
@@ -73,17 +74,18 @@ struct OverlayKeeper {
     }
   }
 
-  /// The server's word of a document is stored or forgotten next.
+  /// Called before the server's word of a document is stored or forgotten.
   mutating func willChangeBase(_ path: DocumentPath, in tree: TreeID) throws(StoreError) {
     bases[tree, default: []].append(path)
-    // Without an overlay nothing could stay as it is.
+    // Without an overlay there is nothing that could be kept.
     guard try tx.usage(tree).bytes[Spaces.overlays.id] ?? 0 > 0 else { return }
     if waiting[tree] == nil { waiting[tree] = try QueueReader.lanes(tx, tree) }
     for lane in waiting[tree] ?? [] {
       let key = OverlayRows(view: tx, lane: lane).key(path)
-      // One that cannot be read, be it for a key that is missing, is made anew or left by who finds it so.
+      // An overlay that cannot be read, for example for lack of a key, is rebuilt or kept by the
+      // code that reads it.
       let isThere = try? tx.get(Spaces.overlays, key, { _ in true })
-      if isThere == true { try note(path, in: lane, answeredThrough: 0) }
+      if isThere == true { try record(path, in: lane, answeredThrough: 0) }
     }
   }
 
@@ -114,7 +116,7 @@ struct OverlayKeeper {
         switch change {
         case .queued(let batches): try editor.append(batches, over: path)
         case .answered(let through, let wasFound):
-          if try !editor.keeps(path, through: through, wasFound) { try editor.rebuild(path) }
+          if try !editor.isUnchanged(path, through: through, wasFound) { try editor.rebuild(path) }
         case .other: try editor.rebuild(path)
         }
       }
@@ -127,14 +129,15 @@ struct OverlayKeeper {
     (a.key.tree, a.key.identity) < (b.key.tree, b.key.identity)
   }
 
-  /// Where the server's word of a document changed, the writes of every lane may do something else
-  /// to it.
+  /// Adds the lanes of changed documents: when the server's word of a document changes, the writes
+  /// of every lane may have another effect on it.
   private mutating func addLanesOfBases() throws(StoreError) {
     for (tree, paths) in bases {
       let info = try Trees.known(tx, tree)
       for lane in try QueueReader.lanes(tx, tree) {
         let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
-        // Of a lane whose encryption key is missing nothing can be read, and others' commits must go on.
+        // A lane whose encryption key is missing is skipped, since its writes cannot be read and
+        // other lanes' commits must succeed.
         guard try reader.totals().pending > 0, try reader.isReadable() else { continue }
         for path in paths where try reader.isTouched(DocumentKey.treePath(path)) {
           if case .answered = changes[lane]?[path] { continue }
@@ -152,8 +155,8 @@ struct OverlayEditor {
   private let info: TreeInfo
   private let rows: OverlayRows
   private let documents: DocumentReader<RunEditor>
-  /// How many writes are looked at to find that an overlay stays.
-  private static let looksAt = 16
+  /// How many writes are checked to find that an overlay is unchanged.
+  private static let writesChecked = 16
 
   init(_ tx: LeafTransaction, _ info: TreeInfo, _ lane: Lane) {
     self.tx = tx
@@ -163,9 +166,9 @@ struct OverlayEditor {
     documents = DocumentReader(runs: tx.editor(lane.tree))
   }
 
-  /// Applies batches that are being queued to what the overlay of a document shows.
+  /// Applies batches that are being queued to a document with its overlay.
   ///
-  /// - Throws: `tooLarge` when the document is larger then than the service takes.
+  /// - Throws: `tooLarge` when they make the document larger than the service accepts.
   func append(_ batches: [MutationBatch], over path: DocumentPath) throws(StoreError) {
     let shown = try add(batches, over: path)
     do {
@@ -176,7 +179,7 @@ struct OverlayEditor {
     }
   }
 
-  /// Applies batches to what the overlay of a document shows.
+  /// Applies batches to a document with its overlay.
   @discardableResult
   private func add(
     _ batches: [MutationBatch], over path: DocumentPath
@@ -187,47 +190,50 @@ struct OverlayEditor {
     return overlay?.applied(to: base) ?? base
   }
 
-  /// Applies all waiting batches of a document anew. While writes wait, an overlay stays as it is when a later version wrote
-  /// it or its document, so that answers and the server's word go on.
+  /// Applies all waiting batches of a document again. While writes wait, an overlay is kept if a
+  /// later version wrote it or its document, so that answers and changes from the server can still
+  /// be stored.
   func rebuild(_ path: DocumentPath) throws(StoreError) {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     let place = DocumentKey.treePath(path)
     let base = try Self.knownBase(path, documents.runs)
     let isLater = try rows.isLater(rows.key(path))
     if base == nil || isLater, try reader.isTouched(place) { return }
-    // What a later version queued is not shown, and stays.
+    // Batches that a later version queued are not shown, and stay queued.
     let batches = try reader.entries(touching: place).compactMap { MutationBatch($0.payload) }
     try set(base.flatMap { Overlay(of: batches, over: $0) }, path)
   }
 
-  /// Whether the overlay of a document still is what the waiting writes do, although others ended or the server's word
-  /// changed. It looks at a few of them, where making the overlay anew reads them all.
+  /// Whether the overlay of a document is still the effect of the waiting writes, although others
+  /// ended or the server's word changed. It reads only a few of the writes, whereas rebuilding the
+  /// overlay reads all.
   ///
   /// - Parameters:
   ///   - through: the newest write that ended.
   ///   - wasFound: whether the document existed before.
-  func keeps(
+  func isUnchanged(
     _ path: DocumentPath, through: UInt64, _ wasFound: Bool
   ) throws(StoreError) -> Bool {
-    guard wasFound, let overlay = try rows.decidable(path) else { return false }
+    guard wasFound, let overlay = try rows.overlayWithStamps(path) else { return false }
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     let place = DocumentKey.treePath(path)
     guard let oldest = try reader.oldest(touching: place),
       let first = MutationBatch(oldest.payload)
     else { return false }
     var newest: [MutationBatch] = []
-    for entry in try reader.newest(touching: place, limit: Self.looksAt) {
-      // What a later version queued is not shown.
+    for entry in try reader.newest(touching: place, limit: Self.writesChecked) {
+      // A batch that a later version queued is not shown.
       guard entry.id.rawValue > through, let batch = MutationBatch(entry.payload) else { break }
       newest.append(batch)
     }
     return overlay.isDecided(by: newest, oldest: first, over: try base(path))
   }
 
-  /// The server's word of a document; what cannot be read counts as unseen, since it is dropped when it is read, or
-  /// fails every read of the document.
+  /// The server's word of a document. One that cannot be read counts as unseen: it is dropped when
+  /// it is read, or makes every read of the document fail.
   ///
-  /// - Throws: `newerFormat` for one that a later version wrote: what a write does to it is not known here.
+  /// - Throws: `newerFormat` for one that a later version wrote, since the effect of a write on it
+  ///   is not known here.
   private func base(_ path: DocumentPath) throws(StoreError) -> Document {
     guard let base = try Self.knownBase(path, documents.runs) else {
       throw DocumentRecord.newerFormat
@@ -235,7 +241,7 @@ struct OverlayEditor {
     return base
   }
 
-  /// The same, and nil for a document that a later version wrote.
+  /// The server's word of a document; nil when a later version wrote it.
   static func knownBase(
     _ path: DocumentPath, _ runs: some RunSource
   ) throws(StoreError) -> Document? {
@@ -255,12 +261,12 @@ struct OverlayEditor {
     try tx.put(Spaces.overlays, key, payload: OverlayRows.payload(overlay))
   }
 
-  /// Makes all overlays of the lane anew, of those waiting writes that can be read: one that cannot be is set aside
-  /// when it is read.
+  /// Rebuilds all overlays of the lane from the waiting writes that can be read; a write that
+  /// cannot be read is set aside when it is read.
   func rebuildAll() throws(StoreError) {
     let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     guard try reader.isReadable() else { return }
-    // What a later version wrote stays, and what belongs to a document that it wrote.
+    // Overlays that a later version wrote, or whose document it wrote, are kept.
     var kept: Set<Bytes> = []
     for (key, value) in try tx.entries(Spaces.overlays, prefix: rows.prefix) {
       if try staysAsItIs(key, value) {

@@ -2,16 +2,17 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Keeps the rows of one tree's indexes of documents in step with the edits of a commit.
+/// Updates the rows of one tree's indexes of documents within a commit.
 ///
-/// Before a document's first change its rows are recorded; they change once the edits are done.
-final class DocumentIndexKeeper: LeafFollower {
+/// A document's rows are recorded before its first change, and replaced once the edits are done.
+final class DocumentIndexMaintainer: LeafFollower {
   private struct Index {
     /// The path key up to which the rows are complete; nil when all are.
     let position: Bytes?
     let rows: DocumentIndexRows
 
-    /// The rows of a document: none where the build has not come yet, which will write them.
+    /// The rows of a document; none if the build has not reached it, since the build will write
+    /// them.
     ///
     /// - Parameter start: the prefix of the rows of its collection.
     func rows(_ document: Document, at key: Bytes, _ start: Bytes?) -> [IndexRow] {
@@ -31,7 +32,7 @@ final class DocumentIndexKeeper: LeafFollower {
   private let rows: IndexRows
   /// The fields of documents that the indexes hold.
   private let fields: FieldSelection
-  /// The collection of the document that changed last, and what the rows of its documents begin with.
+  /// The collection of the last changed document, and the prefixes of its documents' rows.
   private var known: (collection: CollectionPath, starts: [Bytes?])?
   private var keys = DocumentKeyReader()
   /// In the order in which they were made.
@@ -86,7 +87,8 @@ final class DocumentIndexKeeper: LeafFollower {
     changes.append(change)
   }
 
-  /// Whether an index has come to a path key: what is there need not be read otherwise, and may be what damage took.
+  /// Whether an index has reached a path key. Otherwise the document need not be read, and may be
+  /// damaged.
   private func concerns(_ key: Bytes) -> Bool {
     indexes.contains { $0.position.map { bytesPrecede(key, $0) } ?? true }
   }
@@ -94,7 +96,7 @@ final class DocumentIndexKeeper: LeafFollower {
   /// The rows of a document that is being stored.
   private func rows(of list: EntryList, _ index: Int, _ key: Bytes) -> [IndexRow] {
     guard let path = key.withUnsafeBytes({ keys.document($0) }) else { return [] }
-    // A large one comes with its reference.
+    // A large document is stored as a reference, with its content.
     let document =
       if let content = list.contents[index] {
         content.withUnsafeBytes { DocumentRecord.decode(path, $0, fields) }
@@ -122,7 +124,7 @@ final class DocumentIndexKeeper: LeafFollower {
     self.changes = []
     var at = 0
     while at < changes.count {
-      // Of a document that changed several times the first rows and the last ones count.
+      // For a document that changed several times, the first old rows and the last new rows count.
       let old = changes[at].before
       var last = at
       while last + 1 < changes.count, changes[last + 1].key == changes[at].key { last += 1 }

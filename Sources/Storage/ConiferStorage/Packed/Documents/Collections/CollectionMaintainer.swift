@@ -2,8 +2,8 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Keeps the rows of one tree's collections in step with the edits of a commit, by the keys of documents alone.
-final class CollectionKeeper: LeafFollower {
+/// Updates the rows of one tree's collections within a commit, using only the keys of documents.
+final class CollectionMaintainer: LeafFollower {
   /// What is known of a collection after an edit.
   private enum Content {
     /// A document was stored last.
@@ -14,7 +14,7 @@ final class CollectionKeeper: LeafFollower {
 
   private let tx: LeafTransaction
   private let tree: TreeID
-  /// By what begins the path keys of a collection.
+  /// By the prefix of a collection's path keys.
   private var touched: [Bytes: Content] = [:]
   /// The collection that was touched last: an import stores many documents of one.
   private var last: Bytes?
@@ -24,7 +24,7 @@ final class CollectionKeeper: LeafFollower {
     self.tree = tree
   }
 
-  /// Notes the collections that have something in `low ..< high` now or will have.
+  /// Records the collections that have documents in `low ..< high` before or after the change.
   func willReplace(
     _ low: Bytes, _ high: Bytes, with new: EntryList, in editor: RunEditor
   ) throws(StoreError) {
@@ -33,7 +33,7 @@ final class CollectionKeeper: LeafFollower {
     } else {
       var at = low
       while bytesPrecede(at, high) {
-        var cursor = LeafCursor(RunGlance(editor), at, high)
+        var cursor = LeafCursor(EditedRuns(editor), at, high)
         guard try cursor.first(), let collection = collection(of: cursor.key) else { break }
         touched[collection] = .unknown
         at = collection + [PathKey.endMark]
@@ -58,14 +58,14 @@ final class CollectionKeeper: LeafFollower {
     if !isKnown, let collection = collection(of: new.key(index)) { touched[collection] = .some }
   }
 
-  /// What begins the path keys of the collection in which a path key is.
+  /// The prefix of the path keys of the collection to which a path key belongs.
   private func collection(of key: Bytes) -> Bytes? {
     if let last, key.starts(with: last) { return last }
     last = DocumentKey.collection(of: key)
     return last
   }
 
-  /// Writes and removes rows as the documents are now.
+  /// Writes and removes rows according to the current documents.
   func flush(_ editor: RunEditor) throws(StoreError) {
     let changed = touched.sorted { bytesPrecede($0.key, $1.key) }
     touched = [:]
@@ -80,10 +80,11 @@ final class CollectionKeeper: LeafFollower {
     }
   }
 
-  /// Whether a collection has something; where that cannot be read it may have, and mending sees to the row.
+  /// Whether a collection has documents. True if they cannot be read; mending corrects the row
+  /// then.
   private func isThere(_ key: Bytes, _ editor: RunEditor) throws(StoreError) -> Bool {
     try undamaged { () throws(StoreError) in
-      var cursor = LeafCursor(RunGlance(editor), key, key + [PathKey.endMark])
+      var cursor = LeafCursor(EditedRuns(editor), key, key + [PathKey.endMark])
       return try cursor.first()
     } ?? true
   }

@@ -2,13 +2,14 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Keeps the rows of documents that were read later than some query's version in step with the edits of a commit.
-final class ChangeLogKeeper: LeafFollower {
+/// Updates, within a commit, the rows of documents that were read later than the version of some
+/// query.
+final class ChangeLogMaintainer: LeafFollower {
   /// What is known of a document that changes.
   private struct Change {
-    /// When it was read as it was before; nil when it was not there.
+    /// The read time before the change; nil when the document was not stored.
     let before: Timestamp?
-    /// When it was read as it is now; nil when it must be looked up.
+    /// The read time after the change; nil when it must be looked up.
     var now: Timestamp?
   }
 
@@ -37,10 +38,10 @@ final class ChangeLogKeeper: LeafFollower {
       changes[key] = Change(before: before)
     }
     if low.count + 1 == high.count, high.starts(with: low) {
-      // The run of a single document is changed, and kept for it.
+      // For a single document the run is loaded into the editor, since it will be changed anyway.
       try DocumentReader(runs: editor).forEachReadTime(from: low, to: high, note)
     } else {
-      try DocumentReader(runs: RunGlance(editor)).forEachReadTime(from: low, to: high, note)
+      try DocumentReader(runs: EditedRuns(editor)).forEachReadTime(from: low, to: high, note)
     }
     for entry in new.lowerBound(low)..<new.lowerBound(high) { note(new.key(entry), nil) }
   }
@@ -49,7 +50,7 @@ final class ChangeLogKeeper: LeafFollower {
   func willPut(
     _ index: Int, of new: EntryList, over old: Int?, of run: LoadedRun, in editor: RunEditor
   ) throws(StoreError) {
-    // One in parts is not stored yet.
+    // A document in chunks is not stored yet.
     let now = new.isLargeLeaf(index) ? nil : new.withValue(index, DocumentRecord.readTime)
     if !new.withKey(index, collection.contains) { try collection.goOn(to: new.key(index), rows) }
     if !collection.isFollowed, let now, changes.isEmpty || changes[new.key(index)] == nil {
@@ -73,11 +74,11 @@ final class ChangeLogKeeper: LeafFollower {
     changes[key] = Change(before: before, now: now)
   }
 
-  /// Writes and removes rows as the documents are now.
+  /// Writes and removes rows according to the documents' current state.
   func flush(_ editor: RunEditor) throws(StoreError) {
     let changed = changes.sorted { bytesPrecede($0.key, $1.key) }
     changes = [:]
-    let reader = DocumentReader(runs: RunGlance(editor))
+    let reader = DocumentReader(runs: EditedRuns(editor))
     var newest = newestUnfollowed
     newestUnfollowed = nil
     var collection = FollowedCollection()
@@ -93,10 +94,10 @@ final class ChangeLogKeeper: LeafFollower {
           try tx.delete(Spaces.changes, rows.changeKey(path, source, old))
         }
         guard let now else { continue }
-        // Queries with a version at this time or later have not seen this document.
+        // Queries whose version is at this read time or later did not see this document.
         let seen = try rows.queries(source, from: now)
         for id in seen { try MatchesVersions(tx: tx, tree: tree).forget(id) }
-        if !seen.isEmpty { try collection.look(source, rows) }
+        if !seen.isEmpty { try collection.lookUp(source, rows) }
         if let first = collection.least[source] ?? nil, now > first {
           try tx.put(
             Spaces.changes, rows.changeKey(path, source, now),
@@ -112,10 +113,10 @@ final class ChangeLogKeeper: LeafFollower {
 
 /// The sources of the documents of one collection, and the least versions of their queries.
 private struct FollowedCollection {
-  /// What begins the path keys of its documents.
+  /// The prefix of its documents' path keys.
   private var start: Bytes?
   private(set) var sources: [Bytes] = []
-  /// The least version of each source that was looked at, of other collections too.
+  /// The lowest version of each source that was looked up, also of other collections.
   private(set) var least: [Bytes: Timestamp?] = [:]
 
   /// Whether a query may need a row of its documents.
@@ -130,12 +131,12 @@ private struct FollowedCollection {
   mutating func goOn(to key: Bytes, _ rows: ChangeLogRows) throws(StoreError) {
     start = DocumentKey.collection(of: key)
     sources = DocumentKey.document(key).map { ChangeLogRows.sources(of: $0) } ?? []
-    for source in sources where least[source] == nil { try look(source, rows) }
+    for source in sources where least[source] == nil { try lookUp(source, rows) }
     isFollowed = sources.contains { (least[$0] ?? nil) != nil }
   }
 
   /// Looks up the least version of a source.
-  mutating func look(_ source: Bytes, _ rows: ChangeLogRows) throws(StoreError) {
+  mutating func lookUp(_ source: Bytes, _ rows: ChangeLogRows) throws(StoreError) {
     least[source] = .some(try rows.least(source))
     isFollowed = sources.contains { (least[$0] ?? nil) != nil }
   }

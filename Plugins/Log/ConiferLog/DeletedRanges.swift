@@ -7,9 +7,9 @@ import ConiferStorage
 /// merged. Without this, each read of the front would pass all removed keys. The ranges are kept
 /// only in memory: a walk that has passed one remembers it, and a commit that stores a key cuts the
 /// range there.
-struct Gaps: Sendable {
+struct DeletedRanges: Sendable {
   /// The minimum number of keys of a remembered range.
-  static let worth = 8
+  static let minimumKeys = 8
   private static let limit = 64
 
   /// By the first deleted key, the first key after it that may exist.

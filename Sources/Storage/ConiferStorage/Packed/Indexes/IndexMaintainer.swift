@@ -1,11 +1,12 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Keeps the rows of one tree's indexes of children in step with the edits of a commit.
+/// Updates the rows of one tree's indexes of children within a commit.
 ///
-/// The rows change once the edits are done. Before a child's first change its rows are recorded; for a node
-/// that is replaced whole nothing is recorded, since all its rows are found by its key.
-final class IndexKeeper: LeafFollower {
+/// The rows are replaced once the edits are done. A child's rows are recorded before its first
+/// change. For a node that is replaced completely nothing is recorded, since all its rows are found
+/// by its key.
+final class IndexMaintainer: LeafFollower {
   private typealias KeyRange = PruneRanges.KeyRange
 
   private struct Changes {
@@ -36,7 +37,7 @@ final class IndexKeeper: LeafFollower {
     _ low: Bytes, _ high: Bytes, with new: EntryList, in source: RunEditor
   ) throws(StoreError) {
     for index in plans.indices {
-      // The build has not come here yet: it will write these rows.
+      // The build has not reached this range: it will write these rows.
       if let position = plans[index].stored.position, !bytesPrecede(low, position) { continue }
       try record(index, low, high, new, source)
     }
@@ -67,7 +68,7 @@ final class IndexKeeper: LeafFollower {
     if bytesPrecede(from, to) { changes[index].whole.append(KeyRange(low: from, high: to)) }
   }
 
-  /// The first so many segments of a key, or nil when it has fewer.
+  /// The first segments of a key, or nil when it has fewer.
   private static func prefix(_ key: Bytes, _ count: Int) -> Bytes? {
     key.withUnsafeBytes { bytes in
       var at = 0
@@ -79,7 +80,7 @@ final class IndexKeeper: LeafFollower {
     }
   }
 
-  /// Records the children of one node that have entries in a range, or will have.
+  /// Records the children of one node that have entries in a range before or after the change.
   private func recordChildren(
     _ index: Int, _ node: Bytes, _ low: Bytes, _ high: Bytes, _ new: EntryList,
     _ source: RunEditor
@@ -91,7 +92,7 @@ final class IndexKeeper: LeafFollower {
     if let first, compareBytes(high, first + [PathKey.endMark]) <= 0 {
       if changes[index].before[first] != nil { return }
     }
-    // Children that lie in the range in part are looked at whole.
+    // Children that lie only partly in the range are read completely.
     let from =
       first
       ?? (bytesPrecede(low, node + [PathKey.firstChildMark])
@@ -114,13 +115,13 @@ final class IndexKeeper: LeafFollower {
 
   // MARK: After all changes
 
-  /// Writes the rows that follow from the entries as they are now.
+  /// Replaces the rows according to the current entries.
   func flush(_ source: RunEditor) throws(StoreError) {
     for (index, plan) in plans.enumerated() {
       let done = changes[index]
       changes[index] = Changes()
       let whole = Self.joined(done.whole)
-      for range in whole { try renew(plan, range, source) }
+      for range in whole { try rebuildRows(plan, range, source) }
       for (child, before) in done.before.sorted(by: { bytesPrecede($0.key, $1.key) })
       where !Self.contains(whole, child) {
         var after: [IndexRow] = []
@@ -158,8 +159,9 @@ final class IndexKeeper: LeafFollower {
     return joined
   }
 
-  /// Makes the rows of all nodes in a range follow from the entries; rows that go are not read.
-  private func renew(
+  /// Rebuilds the rows of all nodes in a range from the entries; old rows are removed without
+  /// reading them.
+  private func rebuildRows(
     _ plan: IndexPlan, _ range: KeyRange, _ source: RunEditor
   ) throws(StoreError) {
     var high = range.high
@@ -195,7 +197,7 @@ struct IndexRows {
     try tx.put(Spaces.indexes, row.key, payload: IndexRow.payload(segments))
   }
 
-  /// Adds a row of a child or document that had none, so that none of its own is there.
+  /// Adds a row of a child or document that had no row before, so that none is looked up.
   func addNew(_ row: IndexRow) throws(StoreError) {
     guard row.segment == nil else { return try add(row) }
     try tx.putNew(Spaces.indexes, row.key, payload: [])
@@ -235,16 +237,18 @@ extension LeafStore {
       readsSingly: { (tx, tree) throws(StoreError) in try KnownTree.order(tx, tree) == .documents }
     ) { (tx, tree) throws(StoreError) in
       var followers: [any LeafFollower] = []
-      if try KnownTree.order(tx, tree) == .documents { followers = [CollectionKeeper(tx, tree)] }
-      // The counts tell, without another read.
+      if try KnownTree.order(tx, tree) == .documents {
+        followers = [CollectionMaintainer(tx, tree)]
+      }
+      // The counts answer this without another read.
       if try tx.usage(tree).bytes[Spaces.changes.id] ?? 0 > 0 {
-        followers.append(ChangeLogKeeper(tx, tree))
+        followers.append(ChangeLogMaintainer(tx, tree))
       }
       guard try tx.usage(tree).bytes[Spaces.indexes.id] ?? 0 > 0 else { return followers }
       let set = try IndexSet.read(tx, tree)
       switch set.indexes.first?.definition {
-      case .children: followers.append(IndexKeeper(tx, tree, set))
-      case .documents: followers.append(DocumentIndexKeeper(tx, tree, set))
+      case .children: followers.append(IndexMaintainer(tx, tree, set))
+      case .documents: followers.append(DocumentIndexMaintainer(tx, tree, set))
       case nil: break
       }
       return followers
