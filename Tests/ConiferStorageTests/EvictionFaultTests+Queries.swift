@@ -21,7 +21,7 @@ extension EvictionFaultTests {
             TrackedQuery(tree: tree, path: Path("\(path)/q\(number)"), lastUse: UInt64(number + 1)))
         }
       ])
-      Self.settle(engine)
+      Self.waitUntilIdle(engine)
     }
     _ = engine.group([[.pin(Pin(tree: tree, path: "pinned"))]])
     save(0..<1010, at: "pinned")
@@ -58,7 +58,7 @@ extension EvictionFaultTests {
     try #require(!run.isDone)
     let count = try ((1 << 20) - Self.cache(store)) / 16_000 + 2
     _ = engine.group([Self.rooms(tree, 0..<count)])
-    Self.settle(engine)
+    Self.waitUntilIdle(engine)
     #expect(try Self.cache(store) <= 1 << 20)
     #expect(try Self.queries(store, tree).count == count)
   }

@@ -58,7 +58,7 @@ extension EvictionFaultTests {
       if try Self.queries(store, tree).count < next - 5 { break }
       next += 1
     }
-    Self.settle(engine)
+    Self.waitUntilIdle(engine)
     #expect(next < 99)
     #expect(try Self.isEmpty(engine, tree, "x"))
   }

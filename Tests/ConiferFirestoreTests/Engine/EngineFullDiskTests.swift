@@ -21,7 +21,7 @@ import Testing
     await world.listen(1, try world.query("rooms"))
     try world.server.tell(2, [("rooms/a", 1)], at: 1000)
     for name in names { try world.set("rooms/\(name)", 2) }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == names.count)
     _ = world.told.take()
     return world
@@ -34,11 +34,11 @@ import Testing
     let words = String(repeating: "It may not be written by those who ask. ", count: 20)
     for _ in 0..<2 {
       world.server.refuse(.permissionDenied, words)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     #expect(world.server.sent.map { $0.map(\.path.id) } == [["d"]])
     try world.server.accept(at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     let ends = world.told.take().filter { $0.hasPrefix("rooms/") }
     #expect(
       ends == ["rooms/b: permissionDenied", "rooms/c: permissionDenied", "rooms/d: done"])
@@ -52,14 +52,14 @@ import Testing
     let world = try world()
     world.engine.setNetwork(false) { _ in }
     for name in ["a", "b"] { try world.set("rooms/\(name)", 1) }
-    await world.settle()
+    await world.waitUntilIdle()
     disk.setFull(true)
     world.engine.setNetwork(true) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.server.sent.count == 2)
     for time: Int64 in 1...2 {
       try world.server.accept(at: time * 1000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     #expect(world.told.take() == ["rooms/a: done", "rooms/b: done"])
     await world.end()
@@ -72,32 +72,32 @@ import Testing
     disk.setFull(true)
     try world.server.tell("rooms/a", 3, to: [2], version: 2000)
     world.server.say(.targets(.noChange, []), at: 2000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["1: a1 b2 c2 cached pending"])
     #expect(!world.server.hasWatch && world.server.hasWrites)
     // The answers come while it is seen, again and again, whether there is room.
     try world.server.accept(at: 3000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().contains("rooms/b: done"))
     for _ in 0..<5 {
       world.clock.advance(by: 20_000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     world.server.refuse(.permissionDenied, String(repeating: "No. ", count: 200))
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().contains("rooms/c: permissionDenied"))
     // What is new is refused alone.
     try world.set("rooms/d", 4)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/d: resourceExhausted"])
     disk.setFull(false)
     for _ in 0..<4 {
       world.clock.advance(by: 60_000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     #expect(world.server.hasWatch)
     try world.server.tell(2, [("rooms/a", 3), ("rooms/b", 2)], at: 4000)
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(world.told.take().last == "1: a3 b2")
     await world.end()
   }
@@ -110,18 +110,18 @@ import Testing
       signIn.set(.user(user))
       world.engine.tokenDidChange()
       try world.set("rooms/\(user)", 1)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     disk.setFull(true)
     world.engine.setNetwork(true) { _ in }
-    await world.settle()
+    await world.waitUntilIdle()
     for (time, user) in [(Int64(1), "bob"), (2, "ann")] {
       signIn.set(.user(user))
       world.engine.tokenDidChange()
-      await world.settle()
+      await world.waitUntilIdle()
       #expect(world.server.sent.map { $0.map(\.path.id) } == [[user]])
       try world.server.accept(at: time * 1000)
-      await world.settle()
+      await world.waitUntilIdle()
     }
     #expect(world.told.take() == ["rooms/bob: done", "rooms/ann: done"])
     await world.end()

@@ -65,8 +65,8 @@ final class ProgramClient {
   }
 
   /// Lets the engine do what it can do now.
-  func settle() async {
-    guard signIn.isHanging else { return await engine.settle() }
+  func waitUntilIdle() async {
+    guard signIn.isHanging else { return await engine.waitUntilIdle() }
     // It would wait for the answer.
     for _ in 0..<4 { _ = await engine.target(of: 0) }
   }

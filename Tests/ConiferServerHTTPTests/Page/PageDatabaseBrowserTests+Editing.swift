@@ -87,7 +87,7 @@
       } _: { page in
         let browser = page.browser
         func add(_ path: String, _ key: String?, _ type: String?, _ text: String?) async throws {
-          try await page.settle()
+          try await page.waitUntilIdle()
           try await browser.json("choose('\(path)')")
           try await browser.press("Insert")
           try await browser.wait(for: "S.edit && document.querySelector('.editor')")
@@ -121,7 +121,7 @@
         // A value within an array is changed and deleted alone, and comes back.
         try await page.edit("/r/a/.list/.1", nil, "20")
         try await browser.wait(for: "!S.edit")
-        try await page.settle()
+        try await page.waitUntilIdle()
         try await browser.json("choose('/r/a/.list/.0')")
         try await browser.press("Delete")
         try await browser.wait(for: "!S.nodes.has('/r/a/.list/.3')")
@@ -135,7 +135,7 @@
           whole?["list"] == .array([.integer(1), .integer(20), .integer(3), .string("last")]))
 
         // A document goes and comes back; what is below it stays.
-        try await page.settle()
+        try await page.waitUntilIdle()
         try await browser.json("choose('/r/a')")
         try await browser.press("Delete")
         try await browser.wait(for: "!S.nodes.has('/r/a')")

@@ -39,13 +39,13 @@
       }
 
       /// Returns once the page has read all that it was told of, and chosen what it chooses by itself.
-      func settle() async throws {
+      func waitUntilIdle() async throws {
         try await browser.json("(async () => { await refresh(); await refresh(); return 1; })()")
       }
 
       /// Edits a field or a document: a type and a text.
       func edit(_ path: String, _ type: String?, _ text: String?) async throws {
-        try await settle()
+        try await waitUntilIdle()
         try await browser.json("choose('\(path)')")
         try await browser.press("F2")
         try await browser.wait(for: "document.activeElement.tagName === 'TEXTAREA'")

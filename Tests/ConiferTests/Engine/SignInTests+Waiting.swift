@@ -43,10 +43,10 @@ extension SignInTests {
     }
     signIn.releaseAll()
     #expect(try await write.id?.identity == "bob")
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(device.lines.take() == ["profile got 1"])
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     #expect(setting.writers.all == ["bob /profile"])
   }
 
@@ -77,7 +77,7 @@ extension SignInTests {
     #expect(Set(device.lines.take()).isSuperset(of: ["v value 1", "get got 1"]))
     // The server does not take it, and there is no other: what waits goes on waiting.
     device.engine.goOnline()
-    await world.settle()
+    await world.waitUntilIdle()
     await world.pass(31_000)
     #expect(setting.writers.all.isEmpty && device.engine.authState.current.isPaused)
     signIn.set("bob")
@@ -97,7 +97,7 @@ extension SignInTests {
     // What alice wrote waits offline, or for the app once it was refused.
     let old = device.set("old", "1")
     let id = try #require(try await old.id)
-    await world.settle()
+    await world.waitUntilIdle()
     signIn.hold()
     setting.signs(in: "bob")
     await signIn.waits(for: 1)
@@ -173,7 +173,7 @@ extension SignInTests {
         #expect(try await device.queued().allSatisfy { $0.id.identity == user ?? "" })
       }
       device.engine.goOnline()
-      await world.settle()
+      await world.waitUntilIdle()
       #expect(Set(setting.writers.all) == ["\(user ?? "nobody") /profile"])
       // The next start knows its user again.
       await device.restart(isOnline: false)
@@ -196,7 +196,7 @@ extension SignInTests {
     await device.restart(isOnline: false)
     // What the run before asked is answered to nobody; while it is held, nothing here waits for answers.
     signIn.releaseAll()
-    await setting.world.settle()
+    await setting.world.waitUntilIdle()
     device.set("profile", "1", "profile")
     #expect(try await device.stored() == 0)
     signIn.recover()
