@@ -8,7 +8,7 @@ package enum FrontLimits {
   package static let unanswered = 32
   /// About how many bytes these have; one batch may have more. Far less than what may wait of a stream, as a batch waits
   /// there until those that came with it are done.
-  package static let unansweredBytes = 2 * CommitStaging.mostBytes
+  package static let unansweredBytes = 2 * CommitStaging.maxBytes
   /// Documents, or ids of collections, of a page; also when no size is asked for.
   package static let page = 300
 }

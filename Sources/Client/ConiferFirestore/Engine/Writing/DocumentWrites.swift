@@ -94,7 +94,7 @@ final class DocumentWrites {
       documents.isEmpty ? [] : [.documents(store.tree, documents.map { .put($0) })]
     let commit: CommitID?
     do throws(StoreError) { commit = try store.commit(end + puts).commit } catch {
-      if error.isLasting, !puts.isEmpty, !store.mayHaveMetDamage() {
+      if error.isLasting, !puts.isEmpty, !store.mayHaveNewIncidents() {
         // The server says again what it has.
         store.log("what the server made of a write cannot be kept", error)
         commit = try store.commit(end).commit

@@ -236,7 +236,7 @@ final class WriteSending {
     _ = recovery.attempt { [self] () throws(StoreError) in
       do throws(StoreError) { try store(id) } catch {
         // Damage is mended first.
-        guard error.isLasting, !self.store.mayHaveMetDamage() else { throw error }
+        guard error.isLasting, !self.store.mayHaveNewIncidents() else { throw error }
         self.store.log("the server's answer to a write cannot be kept", error)
         giveUp(id)
       }
