@@ -94,7 +94,7 @@ struct BackendSelfTests {
     let failure = await #expect(throws: ConformanceFailure.self) { try await check.run(factory) }
     let text = try #require(failure).description
     let program = text.split(separator: "\n").filter { $0.hasPrefix("  ") }
-    #expect(program.count <= 16, "\(text)")
+    #expect(program.count <= 24, "\(text)")
     #expect(text.contains("CONIFER_SEED="))
   }
 

@@ -76,7 +76,8 @@ extension MapValue {
       let place = place(of: name)
       taken += fields[passed..<place.index]
       passed = place.index + (place.isFound ? 1 : 0)
-      let own = place.isFound ? fields[place.index].value : nil
+      // A nil beside a value would be the value null.
+      let own: DocumentValue? = place.isFound ? .some(fields[place.index].value) : .none
       if let value = MapValue.value(own, taking: inner, from: other[name], depth: depth + 1) {
         taken.append(Field(name, value))
       }

@@ -27,7 +27,7 @@ extension ModelPair {
     var random = SeededRandom(seed: seed)
     let view = ModelView(model)
     let known = tree.documents.known.values.sorted { $0.path < $1.path }
-    for _ in 0..<4 {
+    for _ in 0..<8 {
       var identity = random.pick(DocumentChange.identities)
       var query = random.query(over: known)
       var id: QueryID?
