@@ -297,8 +297,9 @@ import Testing
     // The others would take as many slices as they are.
     while try status(backend, tree)[0].state != .ready { _ = try await backend.tidy(.zero) }
     try await backend.commit([.documents(tree, documents(20).map { .put($0) })])
+    let copy = try DamageTests.copy(store)
     try await backend.close()
-    backend = try IndexTests.open(DamageTests.copy(store))
+    backend = try IndexTests.open(copy)
     let answer = try answer(backend, tree, filtered("a", .equal, 3))
     #expect(try answer.explanation.plan == .indexes([[index("a")]]) && answer.documents.count == 2)
     #expect(try status(backend, tree).map(\.index) == indexes)
