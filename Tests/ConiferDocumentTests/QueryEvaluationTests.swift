@@ -97,9 +97,8 @@ import Testing
     for _ in 0..<150 {
       let documents = RandomQueries.documents(&random)
       var query = DocumentQuery(.group("c"), in: Writes.database)
-      for _ in 0..<random.below(3) {
-        query = try query.ordered(
-          by: random.pick(RandomQueries.fields), random.pick([.ascending, .descending]))
+      for field in RandomQueries.fields.shuffled(using: &random).prefix(random.below(3)) {
+        query = try query.ordered(by: field, random.pick([.ascending, .descending]))
       }
       let all = query.evaluate(documents)
       var paged: [Document] = []
