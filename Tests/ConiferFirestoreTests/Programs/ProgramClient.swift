@@ -35,7 +35,7 @@ final class ProgramClient {
   /// What the token provider does.
   private var provider = EngineSignIn.Answer.user(nil)
   /// How often the engine began, or the app said that somebody signed in.
-  private let era = Mutex(0)
+  private let era = OpenAnswers()
 
   /// - Parameters:
   ///   - storage: what keeps its data; in an empty place, or of an earlier client.
@@ -91,7 +91,7 @@ final class ProgramClient {
   }
 
   func write(_ write: ProgramWrite, _ mutations: [Mutation]) {
-    write.era = era.withLock { $0 }
+    write.era = era.count
     writes.append(write)
     let receipt = engine.write(mutations) { write.ended($0) }
     write.receipt.withLock { $0 = receipt }
@@ -113,7 +113,7 @@ final class ProgramClient {
 
   func become(_ user: String) {
     self.user = user
-    era.withLock { $0 += 1 }
+    era.add(1)
     if case .user = provider { signIn.set(.user(user)) }
     engine.tokenDidChange()
   }
@@ -132,14 +132,14 @@ final class ProgramClient {
 
   /// Waits for the writes that wait: none may be told its end behind it.
   func waitForWrites() {
-    let began = era.withLock { $0 }
+    let began = era.count
     // Those of before a change of user may be another one's.
     let waiting = writes.filter { $0.era == began && $0.told.isEmpty }
     open.add(1)
     engine.waitForPendingWrites { [name, open, complaints, era] error in
       open.add(-1)
       // It ends with an error when another user is signed in, or the queue cannot be read.
-      guard error == nil, era.withLock({ $0 == began }) else { return }
+      guard error == nil, era.count == began else { return }
       for write in waiting where write.told.isEmpty {
         complaints.add("\(name) waited, and \(write.name) has not ended")
       }
@@ -170,7 +170,7 @@ final class ProgramClient {
     faults.heal()
     await end()
     open = OpenAnswers()
-    era.withLock { $0 += 1 }
+    era.add(1)
     engine = FirestoreEngine(configuration)
     if !isNetworkWanted { engine.setNetwork(false) { _ in } }
     let queries = listeners.map(\.query)
