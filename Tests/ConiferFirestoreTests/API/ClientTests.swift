@@ -249,7 +249,12 @@ struct ClientTests {
   @Test("Declared indexes serve queries of the cache", arguments: EngineStore.allCases)
   func indexes(store: EngineStore) async throws {
     let world = try ClientWorld(store, isOnline: false)
-    try await world.firestore.setIndexConfiguration(BundleTests.json)
+    try await world.firestore.setIndexConfiguration(
+      """
+      {"indexes": [{"collectionGroup": "rooms", "queryScope": "COLLECTION", "fields": [
+        {"fieldPath": "tags", "arrayConfig": "CONTAINS"}, {"fieldPath": "size", "order": "DESCENDING"}
+      ]}], "fieldOverrides": []}
+      """)
     let rooms = world.firestore.collection("rooms")
     for n in 1...3 {
       rooms.document("r\(n)").enqueue(.set(["size": n, "tags": ["t\(n)", "all"]]))

@@ -353,7 +353,8 @@ struct ClientProgram {
     let writes = try await client.engine.pendingWrites(after: nil, limit: .max, rejectedOnly: false)
     try #require(
       !writes.contains { $0.state.isWaiting },
-      "seed \(seed): \(client.name) has writes of \(client.user) that wait")
+      "seed \(seed): \(client.name) has writes of \(client.user) that wait: \(writes.map { "\($0.id) \($0.state)" })"
+    )
   }
 }
 

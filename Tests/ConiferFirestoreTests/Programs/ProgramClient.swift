@@ -35,7 +35,7 @@ final class ProgramClient {
   /// What the token provider does.
   private var provider = EngineSignIn.Answer.user(nil)
   /// How often the engine began, or the app said that somebody signed in.
-  private let era = OpenAnswers()
+  let era = OpenAnswers()
 
   /// - Parameters:
   ///   - storage: what keeps its data; in an empty place, or of an earlier client.

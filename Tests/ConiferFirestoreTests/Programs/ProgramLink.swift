@@ -42,12 +42,16 @@ final class ProgramLink: DocumentService {
   /// Another server has begun.
   func lead(to server: DocumentServer) {
     let link = DocumentLink(to: database, of: server, delivery, seed: seed)
-    state.withLock { state in
-      link.faults = state.link.faults
-      link.isReachable = state.link.isReachable
+    let old = state.withLock { state in
+      let old = state.link
+      link.faults = old.faults
+      link.isReachable = old.isReachable
       link.delay(state.delay)
       state.link = link
+      return old
     }
+    // Nobody releases later what is held there, such as the end of its streams.
+    old.release()
   }
 
   // MARK: The server of now

@@ -9,7 +9,7 @@ extension BackendCheck {
     BackendCheck(
       .documents, "random programs of documents show what the model does", .wrongData
     ) { fixture in
-      for seed in try seeds(4, fixture.factory) {
+      for seed in try seeds(6, fixture.factory) {
         var documents = fixture.factory.documents ?? TreeProgram.Documents()
         if seed % 2 == 1 { documents.evicting = false }
         try await run(
