@@ -133,8 +133,11 @@ final class EngineWorld {
   func waitUntilIdle() async {
     repeat {
       if signIn?.isHanging == true {
-        // The engine would wait for the answer.
-        for _ in 0..<4 { _ = await engine.target(of: 0) }
+        // The engine would wait for the answer. Other questions may still be answered.
+        for _ in 0..<4 {
+          _ = await engine.target(of: 0)
+          try? await Task.sleep(for: .milliseconds(25))
+        }
       } else {
         await engine.waitUntilIdle()
       }
