@@ -107,6 +107,65 @@ import Testing
     #expect(late.take(F.document("a", 3, .committed)).snapshot?.hasPendingWrites == false)
   }
 
+  @Test(arguments: [true, false])
+  func `with a full limit shows an accepted write that ends beyond it`(isFirst: Bool) throws {
+    func number(_ n: Int64) -> Int64 { isFirst ? n : -n }
+    var view = QueryView(try F.query(first: isFirst ? 2 : nil, last: isFirst ? nil : 2))
+    let (a, b) = (F.document("a", number(5)), F.document("b", number(6)))
+    view.take(a, b, target: TargetChange(isCurrent: true, added: F.list("c/a", "c/b")))
+    let pending = try #require(view.take(F.document("c", number(1), .pending)).snapshot)
+    #expect(Set(pending.ids) == ["a", "c"] && pending.hasPendingWrites)
+    // The server tells nothing of a document that it shows neither before nor after.
+    let beyond = view.changes([F.document("c", number(9), version: 2, .committed)])
+    #expect(beyond.needsRefill)
+    let refilled = view.apply(view.changes([a, b], after: beyond))
+    let last = try #require(refilled.snapshot)
+    #expect(Set(last.ids) == ["a", "b"] && !last.hasPendingWrites && !last.isFromCache)
+    #expect(refilled.intoLimbo.isEmpty)
+  }
+
+  @Test(arguments: [true, false], [true, false])
+  func `shows an accepted write that others push beyond a full limit`(
+    isFirst: Bool, goesOffline: Bool
+  ) throws {
+    func number(_ n: Int64) -> Int64 { isFirst ? n : -n }
+    var view = QueryView(try F.query(first: isFirst ? 2 : nil, last: isFirst ? nil : 2))
+    view.take(
+      F.document("a", number(5)), F.document("b", number(6)),
+      target: TargetChange(isCurrent: true, added: F.list("c/a", "c/b")))
+    view.take(F.document("c", number(1), .pending))
+    // The server would send it.
+    #expect(view.take(F.document("c", number(4), version: 2, .committed)).snapshot == nil)
+    if goesOffline { _ = view.goOffline() }
+    let others = [F.document("d", number(2), version: 3), F.document("e", number(3), version: 3)]
+    let changes = view.changes(others)
+    #expect(changes.needsRefill)
+    let event = TargetChange(
+      isCurrent: true, added: F.list("c/d", "c/e"), removed: F.list("c/a", "c/b"))
+    let update = view.apply(view.changes(others, after: changes), event)
+    let last = try #require(update.snapshot)
+    #expect(Set(last.ids) == ["d", "e"] && !last.hasPendingWrites && !last.isFromCache)
+  }
+
+  @Test(arguments: [1, 7] as [Int64])
+  func `asks for an accepted write that the server has passed over`(result: Int64) throws {
+    var view = QueryView(try F.query())
+    view.take(F.document("a"), target: TargetChange(isCurrent: true, added: F.list("c/a")))
+    view.take(F.document("c", 1, .pending))
+    #expect(view.take(F.document("c", result, version: 3, .committed)).snapshot == nil)
+    // This is older than the write.
+    let early = view.apply(view.changes([]), asOf: F.time(2))
+    #expect(early.snapshot == nil && early.intoLimbo.isEmpty)
+    let later = view.apply(view.changes([]), asOf: F.time(3))
+    #expect(later.intoLimbo == F.paths("c/c") && later.snapshot?.isFromCache == true)
+    #expect(later.snapshot?.told == (result == 1 ? [] : ["modified c"]))
+    #expect(later.snapshot?.hasPendingWrites == true)
+    let resolved = view.take(F.missing("c", version: 4))
+    #expect(resolved.outOfLimbo == F.paths("c/c"))
+    #expect(resolved.snapshot?.ids == ["a"] && resolved.snapshot?.isFromCache == false)
+    #expect(resolved.snapshot?.hasPendingWrites == false)
+  }
+
   @Test func `with a limit drops what is beyond it`() throws {
     var first = QueryView(try F.query(first: 2))
     #expect(

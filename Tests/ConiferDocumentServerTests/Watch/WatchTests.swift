@@ -198,6 +198,27 @@ import Testing
     #expect(link.counts.documents <= 6)
   }
 
+  @Test("A client that reads slowly is told when a document came and went again meanwhile")
+  func leftOut() async throws {
+    let rig = try Rig()
+    let link = rig.link()
+    let listener = Listener(link.transport.service)
+    try listener.add(2, query("rooms"))
+    await rig.waitUntilIdle()
+    link.hold(.toClient)
+    try await rig.commit(set("rooms/a", [("n", 1)]))
+    await rig.waitUntilIdle()
+    try await rig.commit(set("rooms/b", [("n", 1)]))
+    let last = try await rig.commit(delete("rooms/b"))
+    await rig.waitUntilIdle()
+    link.release()
+    await rig.waitUntilIdle()
+    #expect(listener.paths(2) == ["rooms/a"])
+    // Who has made the room and waits to be told of it waits no longer.
+    #expect(listener.now.version == last)
+    try await rig.server.close()
+  }
+
   @Test("A client that was not told for longer than the server remembers begins anew")
   func tooSlow() async throws {
     let rig = try Rig(history: DocumentHistoryLimits(changes: 20))

@@ -145,7 +145,9 @@ final class EngineServer: DocumentService {
   }
 
   /// Accepts the oldest write that was sent.
-  func accept(at micros: Int64) throws {
+  ///
+  /// - Parameter transforms: what the transforms of each mutation have made.
+  func accept(at micros: Int64, transforms: [DocumentValue] = []) throws {
     let time = try ConiferDocument.Timestamp(microseconds: micros)
     let (write, count) = state.withLock { state in
       (state.write, state.sent.isEmpty ? 0 : state.sent.removeFirst().count)
@@ -153,7 +155,8 @@ final class EngineServer: DocumentService {
     write?(
       .answered(
         CommitResult(
-          commitTime: time, results: (0..<count).map { _ in WriteResult(updateTime: time) }),
+          commitTime: time,
+          results: (0..<count).map { _ in WriteResult(updateTime: time, transforms: transforms) }),
         token: [2]))
   }
 

@@ -208,7 +208,8 @@ struct MomentBuilder {
     let token = context.token.bytes
     if !started.isEmpty { said.append(.targets(.current, started, resumeToken: token)) }
     stream.caughtUp(with: context.history.next)
-    guard !said.isEmpty || isMomentWanted else { return (stream, []) }
+    // Who made a change that is left out, and waits to be told of it, learns that nothing will be said of it.
+    guard !said.isEmpty || isMomentWanted || netChanges.leavesOut else { return (stream, []) }
     let end = WatchStreamEvent.said(.targets(.noChange, [], resumeToken: token), version: now)
     return (stream, said.map { .said($0, version: nil) } + [end])
   }

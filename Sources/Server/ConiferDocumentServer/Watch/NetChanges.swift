@@ -5,6 +5,8 @@ struct NetChanges: Sendable {
   private(set) var all: [DocumentPath: (before: Document, after: Document)] = [:]
   /// The documents in the order of their first changes.
   private(set) var order: [DocumentPath] = []
+  /// Whether a document changed more than once, so that the net effect leaves out what it was meanwhile.
+  private(set) var leavesOut = false
 
   init(_ changes: some Sequence<DocumentChange>) {
     for change in changes {
@@ -13,6 +15,7 @@ struct NetChanges: Sendable {
         all[change.path] = (change.before, change.after)
       } else {
         all[change.path]?.after = change.after
+        leavesOut = true
       }
     }
   }

@@ -33,6 +33,8 @@ package struct ListenMachine: Sendable {
   var views: [DocumentQuery: ViewNumber] = [:]
   /// The views by where their queries look for documents.
   var sources = ListenedSources()
+  /// The views that hold results of accepted writes back until the server has sent them.
+  private var holding: Set<ViewNumber> = []
   /// The view of each listener.
   var viewOf: [ListenerID: ViewNumber] = [:]
   /// The number of each target.
@@ -183,6 +185,7 @@ package struct ListenMachine: Sendable {
   mutating func end(_ number: ViewNumber) -> [SyncAction] {
     guard let ended = listened.removeValue(forKey: number) else { return [] }
     views[ended.query] = nil
+    holding.remove(number)
     sources.remove(ended.query.source, number)
     viewsByTarget[ended.target]?.removeAll { $0 == number }
     var actions = syncActions(limbo.viewEnded(number))
@@ -288,6 +291,7 @@ package struct ListenMachine: Sendable {
     for target in told {
       for number in viewsByTarget[target] ?? [] where found[number] == nil { found[number] = [] }
     }
+    if event != nil { for number in holding where found[number] == nil { found[number] = [] } }
     return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
@@ -297,7 +301,13 @@ package struct ListenMachine: Sendable {
     guard let place = listened.index(forKey: number) else { return [] }
     let target = listened.values[place].target
     let update = listened.values[place].view.apply(
-      changes, event?.targets[target], isPendingReset: event?.mismatches[target] != nil)
+      changes, event?.targets[target], isPendingReset: event?.mismatches[target] != nil,
+      asOf: event?.version)
+    if !listened.values[place].view.heldResults.isEmpty {
+      holding.insert(number)
+    } else if !holding.isEmpty {
+      holding.remove(number)
+    }
     let asked = syncActions(
       limbo.viewChanged(number, into: update.intoLimbo, outOf: update.outOfLimbo))
     return asked + tell(number, update.snapshot)

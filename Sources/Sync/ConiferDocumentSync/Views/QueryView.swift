@@ -23,6 +23,8 @@ package struct QueryView: Sendable {
   package private(set) var documents: DocumentSet
   /// The documents with pending writes.
   private(set) var pendingPaths: Set<DocumentPath> = []
+  /// The results of accepted writes that are not shown yet, because the server sends them.
+  private(set) var heldResults: [DocumentPath: Document] = [:]
   /// The documents that the server says match.
   package private(set) var matchedPaths: Set<DocumentPath>
   /// Documents of the view that the server has not confirmed and that have no pending write.
@@ -64,18 +66,21 @@ package struct QueryView: Sendable {
   ///   - changes: what `changes` computed, after the last step of the view.
   ///   - change: what the server says of the query's target.
   ///   - isPendingReset: whether the target is asked for anew, since what the client had was wrong.
+  ///   - moment: up to when the server has said everything; nil when it has said nothing new.
   package mutating func apply(
-    _ changes: ViewChanges, _ change: TargetChange? = nil, isPendingReset: Bool = false
+    _ changes: ViewChanges, _ change: TargetChange? = nil, isPendingReset: Bool = false,
+    asOf moment: Timestamp? = nil
   ) -> Update {
     let oldDocuments = documents
     documents = changes.documents
     pendingPaths = changes.pendingPaths
+    heldResults = changes.heldResults
     // First what the server says: most of what comes into a view is confirmed by it.
     if let change { take(change) }
     if let change, !change.resumeToken.isEmpty { hasToken = true }
-    if !(change.map { changes.changes.isFirst(with: $0.added) } ?? false) {
-      changes.changes.forEachPath { confirm($0) }
-    }
+    var all = changes.changes
+    if !(change.map { all.isFirst(with: $0.added) } ?? false) { all.forEachPath { confirm($0) } }
+    if let moment, isCurrent, !isPendingReset { showUnsentResults(asOf: moment, &all) }
 
     var intoLimbo: Set<DocumentPath> = []
     var outOfLimbo: Set<DocumentPath> = []
@@ -91,10 +96,10 @@ package struct QueryView: Sendable {
     syncState = newState
 
     var snapshot: ViewSnapshot?
-    if stateChanged || !changes.changes.isEmpty {
+    if stateChanged || !all.isEmpty {
       snapshot = ViewSnapshot(
         query: query, documents: documents, oldDocuments: oldDocuments,
-        changes: changes.changes.sorted(by: order), pendingPaths: pendingPaths,
+        changes: all.sorted(by: order), pendingPaths: pendingPaths,
         isFromCache: !isSynced, syncStateChanged: stateChanged, excludesMetadataChanges: false,
         hasCachedResults: change.map { !$0.resumeToken.isEmpty } ?? false)
     }
@@ -105,7 +110,7 @@ package struct QueryView: Sendable {
   package mutating func goOffline() -> Update {
     guard isCurrent else { return Update(snapshot: nil, intoLimbo: [], outOfLimbo: []) }
     isCurrent = false
-    return apply(ViewChanges(documents, pendingPaths: pendingPaths))
+    return apply(unchanged)
   }
 
   /// Whether the last snapshot was the server's.
@@ -130,6 +135,20 @@ package struct QueryView: Sendable {
     for path in change.added where !unconfirmedPaths.isEmpty { unconfirmedPaths.remove(path) }
     for path in change.removed { confirm(path) }
     isCurrent = change.isCurrent
+  }
+
+  /// Shows the results of accepted writes that the server has not sent although it has said everything since: somebody
+  /// has changed their documents again. Whether the query still matches these is unconfirmed.
+  private mutating func showUnsentResults(asOf moment: Timestamp, _ changes: inout ChangeSet) {
+    for (path, document) in heldResults.sorted(by: { $0.key < $1.key })
+    where document.version <= moment && !matchedPaths.contains(path) {
+      heldResults[path] = nil
+      if documents[path]?.fields != document.fields {
+        changes.track(DocumentChange(.modified, document))
+      }
+      documents.insert(document)
+      confirm(path)
+    }
   }
 
   /// Adds a document to the unconfirmed ones, or removes it from them.

@@ -6,6 +6,8 @@ package struct ViewChanges: Sendable {
   package fileprivate(set) var documents: DocumentSet
   /// The documents with pending writes.
   fileprivate(set) var pendingPaths: Set<DocumentPath>
+  /// The results of accepted writes that the view does not show yet, because the server sends them.
+  fileprivate(set) var heldResults: [DocumentPath: Document]
   /// What changed.
   fileprivate(set) var changes = ChangeSet()
   /// Whether a document left a full result, so that a document that the view does not know may
@@ -14,9 +16,13 @@ package struct ViewChanges: Sendable {
   package fileprivate(set) var needsRefill = false
 
   /// No changes yet.
-  init(_ documents: DocumentSet, pendingPaths: Set<DocumentPath>) {
+  init(
+    _ documents: DocumentSet, pendingPaths: Set<DocumentPath>,
+    heldResults: [DocumentPath: Document] = [:]
+  ) {
     self.documents = documents
     self.pendingPaths = pendingPaths
+    self.heldResults = heldResults
   }
 }
 
@@ -30,12 +36,18 @@ extension QueryView {
     _ changed: ArraySlice<Document>, after previous: ViewChanges? = nil
   ) -> ViewChanges {
     if previous == nil, let first = firstChanges(changed) { return first }
-    var result = previous ?? ViewChanges(documents, pendingPaths: pendingPaths)
+    var result = previous ?? unchanged
     result.needsRefill = false
     let edge = Edge(of: result.documents, query)
     for document in changed { take(document, edge, into: &result) }
+    showHeldResults(&result)
     trim(&result)
     return result
+  }
+
+  /// The view as it is.
+  var unchanged: ViewChanges {
+    ViewChanges(documents, pendingPaths: pendingPaths, heldResults: heldResults)
   }
 
   /// The same for documents in an array of their own.
@@ -67,6 +79,7 @@ extension QueryView {
   private func take(_ document: Document, _ edge: Edge?, into result: inout ViewChanges) {
     let path = document.path
     let old = result.documents[path]
+    if !result.heldResults.isEmpty { result.heldResults[path] = nil }
     let isMutated =
       document.writes == .pending
       // An accepted write counts as pending until the server sends it back, if the view had shown
@@ -81,10 +94,12 @@ extension QueryView {
       return
     }
     if let old {
+      // The server sends the result of an accepted write later: listeners get one event, not two.
+      if old.writes == .pending, document.writes == .committed {
+        result.heldResults[path] = document
+        return
+      }
       if old.fields != document.fields {
-        // The server sends the result of an accepted write later: listeners get one event, not
-        // two.
-        guard !(old.writes == .pending && document.writes == .committed) else { return }
         result.changes.track(DocumentChange(.modified, document))
         if let edge, edge.excludes(document, order) { result.needsRefill = true }
       } else {
@@ -98,6 +113,19 @@ extension QueryView {
     if isMutated { result.pendingPaths.insert(path) } else { result.pendingPaths.remove(path) }
   }
 
+  /// Shows the results of accepted writes that the server may never send: those that come after all documents that the
+  /// limit has room for.
+  private func showHeldResults(_ result: inout ViewChanges) {
+    guard !result.heldResults.isEmpty, let edge = Edge(of: result.documents, query) else { return }
+    for (path, document) in result.heldResults.sorted(by: { $0.key < $1.key })
+    where edge.excludes(document, order) {
+      result.heldResults[path] = nil
+      result.changes.track(DocumentChange(.modified, document))
+      result.documents.insert(document)
+      result.needsRefill = true
+    }
+  }
+
   /// Drops what is beyond the limit.
   private func trim(_ result: inout ViewChanges) {
     guard let limit = query.limit else { return }
@@ -106,22 +134,30 @@ extension QueryView {
       guard let end else { return }
       result.documents.remove(end.path)
       result.pendingPaths.remove(end.path)
+      result.heldResults[end.path] = nil
       result.changes.track(DocumentChange(.removed, end))
     }
   }
 }
 
-/// The document at the end that a full limit cuts off.
+/// The last document that a full limit has room for, on the side that the limit cuts off.
 private struct Edge {
   let document: Document
   let side: DocumentQuery.Side
 
   /// Nil when there is no limit, or it is not reached.
   init?(of documents: DocumentSet, _ query: DocumentQuery) {
-    guard let limit = query.limit, documents.count == limit.count,
-      let end = limit.side == .first ? documents.last : documents.first
-    else { return nil }
-    document = end
+    guard let limit = query.limit, limit.count > 0, documents.count >= limit.count else {
+      return nil
+    }
+    let isFirst = limit.side == .first
+    if documents.count == limit.count {
+      guard let end = isFirst ? documents.last : documents.first else { return nil }
+      document = end
+    } else {
+      let all = Array(documents)
+      document = isFirst ? all[limit.count - 1] : all[all.count - limit.count]
+    }
     side = limit.side
   }
 
