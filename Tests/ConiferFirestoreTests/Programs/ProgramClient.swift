@@ -34,6 +34,8 @@ final class ProgramClient {
   let complaints = Gathered<String>()
   /// What the token provider does.
   private var provider = EngineSignIn.Answer.user(nil)
+  /// Whether it has made writes since `takeHidesDocuments`, or had some that waited then.
+  private var mayHideDocuments = false
   /// How often the engine began, or the app said that somebody signed in.
   let era = OpenAnswers()
 
@@ -92,9 +94,25 @@ final class ProgramClient {
 
   func write(_ write: ProgramWrite, _ mutations: [Mutation]) {
     write.era = era.count
+    mayHideDocuments = true
     writes.append(write)
     let receipt = engine.write(mutations) { write.ended($0) }
     write.receipt.withLock { $0 = receipt }
+  }
+
+  /// Whether writes that waited since this was last asked may hide documents of the server's: listeners are not told of
+  /// waiting writes to documents that they do not show.
+  func takeHidesDocuments() async -> Bool {
+    // What is asked while the token provider gives no answer may wait for it.
+    let writes =
+      signIn.isHanging
+      ? nil
+      : await faults.pausing {
+        try? await engine.pendingWrites(after: nil, limit: .max, rejectedOnly: false)
+      }
+    let isWaiting = writes?.contains { $0.state.isWaiting } ?? true
+    defer { mayHideDocuments = isWaiting }
+    return mayHideDocuments || isWaiting
   }
 
   /// Asks for something whose answer must come, unless the client is ended before.
