@@ -287,7 +287,7 @@ struct ClientProgram {
     let all = try await everything()
     if all != states.last { states.append(all) }
     for client in clients {
-      let hidesDocuments = await client.takeHidesDocuments()
+      let hidesDocuments = client.takeHidesDocuments()
       for heard in client.listeners {
         for shown in heard.takeConfirmed() where !hidesDocuments {
           let isMoment = states.contains {
@@ -363,5 +363,5 @@ struct ClientProgram {
 
 extension WriteState {
   /// Whether it has no final answer.
-  var isWaiting: Bool { if case .rejected = self { false } else { true } }
+  fileprivate var isWaiting: Bool { if case .rejected = self { false } else { true } }
 }

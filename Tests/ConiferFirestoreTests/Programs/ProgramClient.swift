@@ -102,15 +102,8 @@ final class ProgramClient {
 
   /// Whether writes that waited since this was last asked may hide documents of the server's: listeners are not told of
   /// waiting writes to documents that they do not show.
-  func takeHidesDocuments() async -> Bool {
-    // What is asked while the token provider gives no answer may wait for it.
-    let writes =
-      signIn.isHanging
-      ? nil
-      : await faults.pausing {
-        try? await engine.pendingWrites(after: nil, limit: .max, rejectedOnly: false)
-      }
-    let isWaiting = writes?.contains { $0.state.isWaiting } ?? true
+  func takeHidesDocuments() -> Bool {
+    let isWaiting = writes.contains { $0.told.isEmpty }
     defer { mayHideDocuments = isWaiting }
     return mayHideDocuments || isWaiting
   }
