@@ -4,7 +4,16 @@
   import ConiferServerGRPC
   import ConiferWire
   import Logging
+  import SwiftProtobuf
   import Testing
+
+  #if canImport(Darwin)
+    import Darwin
+  #elseif canImport(Glibc)
+    import Glibc
+  #elseif canImport(Musl)
+    import Musl
+  #endif
 
   @testable import ConiferGRPC
 
@@ -24,6 +33,38 @@
         #expect(served.grpc.connectionCount == 0)
         await first.value
         #expect(await call.status() != .ok)
+      }
+    }
+
+    /// A child process that was started meanwhile has what this copy has.
+    @Test(
+      "A server that has stopped does not listen, also where another process has its socket",
+      .enabled(if: Sockets.canEndListening, "The system ends no socket that another process has."),
+      arguments: ["127.0.0.1", "localhost"])
+    func inherited(_ host: String) async throws {
+      var configuration = DocumentGRPCConfiguration(host: host, port: 0)
+      configuration.logger.logLevel = .critical
+      let server = DocumentGRPCServer(try DocumentServer(), configuration)
+      let port = try await server.start()
+      let copies = Sockets.files(at: port).map { dup($0) }
+      defer { for copy in copies { close(copy) } }
+      #expect(!copies.isEmpty && Sockets.answers(port))
+      await server.stop()
+      #expect(!Sockets.answers(port))
+    }
+
+    @Test("Programs that a process starts do not get the sockets of its server")
+    func notInherited() async throws {
+      try await served { served in
+        let connection = try await RawConnection(served.port)
+        let call = try await connection.call("GetDocument")
+        let request = ProtoGetDocumentRequest.with { $0.name = "\(served.root)/rooms/a" }
+        try await call.send(RawStream.framed(try request.serializedBytes()), ends: true)
+        #expect(await call.status() == .notFound)
+        // One listens, and one is the connection.
+        let files = Sockets.files(at: served.port)
+        #expect(files.count == 2)
+        for file in files { #expect(fcntl(file, F_GETFD) & FD_CLOEXEC != 0) }
       }
     }
 

@@ -78,6 +78,29 @@
       return file
     }
 
+    /// Whether a listening socket can be ended for all processes that have it.
+    static var canEndListening: Bool {
+      #if os(Linux)
+        true
+      #else
+        false
+      #endif
+    }
+
+    /// The files of this process that are sockets bound to a port of the loopback.
+    static func files(at port: Int) -> [Int32] {
+      (3..<getdtablesize()).filter { file in
+        withAddress(0) { address, length in
+          guard getsockname(file, address, &length) == 0,
+            address.pointee.sa_family == sa_family_t(AF_INET)
+          else { return false }
+          return address.withMemoryRebound(to: sockaddr_in.self, capacity: 1) {
+            Int(in_port_t(bigEndian: $0.pointee.sin_port)) == port
+          }
+        }
+      }
+    }
+
     /// Whether somebody listens at a port.
     static func answers(_ port: Int) -> Bool {
       let file = connect(port)
