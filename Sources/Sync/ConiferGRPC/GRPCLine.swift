@@ -13,6 +13,12 @@
     /// Waits for so long, or until the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
     private let options: GRPCOptions
+
+    /// How many bytes of a stream may come that nobody has read. SwiftNIO doubles it for a stream that begins before the
+    /// server has acknowledged the client's settings, and reads on while what was read last waits here: it may hold four
+    /// times as much.
+    private static let window = 2 << 20
+
     private let channelNow = Mutex<GRPCChannel?>(nil)
 
     init(
@@ -76,6 +82,7 @@
       _ connections: OpenConnections
     ) throws -> HTTP2ClientTransport.Posix {
       var config = HTTP2ClientTransport.Posix.Config.defaults
+      config.http2.targetWindowSize = Self.window
       config.connection.maxIdleTime = options.idleTime
       config.channelDebuggingCallbacks.onCreateTCPConnection = { connections.add($0) }
       // Each question begins the wait for an answer anew, so they must not come more often than that is over. Without calls

@@ -104,13 +104,14 @@
     func mute() { state.mute() }
 
     private static func pump(
-      _ from: Int32, _ to: Int32, _ state: Passing, _ passed: (Int) -> Void
+      _ from: Int32, _ to: Int32, _ state: Passing, _ passes: (Int) -> Void
     ) {
       var buffer = [UInt8](repeating: 0, count: 1 << 16)
       while true {
         let count = read(from, &buffer, buffer.count)
         guard count > 0 else { break }
         if state.isMute { continue }
+        passes(count)
         var start = 0
         while start < count {
           let sent = buffer.withUnsafeBytes { bytes in
@@ -120,7 +121,6 @@
           guard sent > 0 else { return }
           start += sent
         }
-        passed(count)
       }
       shutdown(to, Int32(SHUT_RDWR))
     }
