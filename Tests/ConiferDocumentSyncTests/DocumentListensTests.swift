@@ -109,6 +109,23 @@ import Testing
     #expect(listens.onlineState == .offline)
   }
 
+  @Test func `say why the server cannot be reached, once`() throws {
+    func warnings(_ actions: [SyncAction]) -> [StatusError] {
+      actions.compactMap { if case .warnOffline(let cause) = $0 { cause } else { nil } }
+    }
+    func listening() throws -> ListenMachine {
+      var listens = ListenMachine(F.database)
+      _ = listens.listen(1, try Self.query("c"), ListenOptions(), stored: StoredQuery())
+      _ = listens.streamStarted(at: 0)
+      return listens
+    }
+    var (failing, silent) = (try listening(), try listening())
+    let error = StatusError(.unavailable, "No such host.")
+    #expect(warnings(failing.streamClosed(error)) == [error])
+    #expect(warnings(failing.streamClosed(error)).isEmpty)
+    #expect(warnings(silent.tick(at: 10_000)).map(\.code) == [.unavailable])
+  }
+
   @Test func `do not know whether the server can be reached once nobody listens`() throws {
     var listens = ListenMachine(F.database)
     func listen(_ id: ListenerID) throws -> [SyncAction] {
@@ -116,13 +133,13 @@ import Testing
     }
     _ = try listen(1)
     _ = listens.streamStarted(at: 0)
-    #expect(Self.told(listens.streamClosed(isFailure: true)) == [1])
+    #expect(Self.told(listens.streamClosed(StatusError(.unavailable, ""))) == [1])
     _ = listens.unlisten(1)
     #expect(listens.onlineState == .unknown)
     // Another one waits for the next attempt.
     #expect(Self.told(try listen(2)).isEmpty)
     _ = listens.streamStarted(at: 1_000)
-    #expect(Self.told(listens.streamClosed(isFailure: true)) == [2])
+    #expect(Self.told(listens.streamClosed(StatusError(.unavailable, ""))) == [2])
     // Without a network nothing is tried.
     _ = listens.setEnabled(false)
     _ = listens.unlisten(2)

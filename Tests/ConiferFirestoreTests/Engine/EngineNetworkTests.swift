@@ -4,6 +4,7 @@ import ConiferEngine
 import ConiferFirestore
 import ConiferWire
 import Dispatch
+import Logging
 import Synchronization
 import TestSupport
 import Testing
@@ -37,6 +38,23 @@ import Testing
     try world.server.accept(at: 2000)
     await world.waitUntilIdle()
     #expect(world.told.take() == ["rooms/b: done", "waited"])
+    await world.end()
+  }
+
+  @Test func `logs once why the server cannot be reached`() async throws {
+    let notes = Gathered<String>()
+    let world = try EngineWorld {
+      $0.logger = Logger(label: "test") { _ in NotingLogHandler(notes: notes) }
+    }
+    await world.listen(1, try world.query("rooms"))
+    for _ in 0..<2 {
+      world.server.breakWatch()
+      await world.waitUntilIdle()
+      world.clock.advance(by: 60_000)
+      await world.waitUntilIdle()
+    }
+    let warnings = notes.all.filter { $0.contains("cannot be reached") }
+    #expect(warnings.count == 1 && warnings.first?.contains("Broken.") == true)
     await world.end()
   }
 

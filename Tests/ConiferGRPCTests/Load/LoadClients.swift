@@ -106,9 +106,10 @@
   }
 
   extension Query {
-    /// The documents of the server with their numbers.
+    /// The documents of the server with their numbers. It waits for the server, where a get gives up after ten seconds, which
+    /// connecting takes on a busy machine.
     func numbers() async throws -> [String: Int64] {
-      let found = try await getDocuments(source: .server)
+      let found = try await first(\.isSynced)
       return Dictionary(
         uniqueKeysWithValues: found.documents.map {
           ($0.documentID, $0.get("n") as? Int64 ?? -1)

@@ -15,16 +15,19 @@ extension ListenMachine {
 
   /// The stream broke, could not be opened, or was closed since it was idle.
   ///
-  /// - Parameter isFailure: true when an error ended the stream; false when it was idle.
-  package mutating func streamClosed(isFailure: Bool) -> [SyncAction] {
+  /// - Parameter error: what ended the stream; nil when it was idle.
+  package mutating func streamClosed(_ error: StatusError?) -> [SyncAction] {
     let actions = syncActions(watch.streamClosed())
-    let change = isFailure && !targets.isEmpty ? online.streamFailed() : online.set(.unknown)
-    return announce(change) + actions
+    let change = error != nil && !targets.isEmpty ? online.streamFailed() : online.set(.unknown)
+    return announce(change, error) + actions
   }
 
   /// The time of `deadline` has come; harmless before.
   package mutating func tick(at now: Milliseconds) -> [SyncAction] {
-    announce(online.tick(at: now))
+    announce(
+      online.tick(at: now),
+      StatusError(
+        .unavailable, "It said nothing within \(OnlineTracker.messageTimeout / 1_000) seconds."))
   }
 
   /// The network may be used from now on, or not. A stream that is not to be used is closed by the caller.
@@ -52,9 +55,13 @@ extension ListenMachine {
     return actions + syncActions(watch.received(change, version: version, matched: matched))
   }
 
-  mutating func announce(_ change: OnlineTracker.Change?) -> [SyncAction] {
+  /// - Parameter cause: why the server counts as one that cannot be reached, where it does.
+  mutating func announce(
+    _ change: OnlineTracker.Change?, _ cause: StatusError? = nil
+  ) -> [SyncAction] {
     guard let change else { return [] }
-    var actions: [SyncAction] = change.isWarning ? [.warnOffline] : []
+    var actions: [SyncAction] = []
+    if change.isWarning, let cause { actions.append(.warnOffline(cause)) }
     let inOrder = sources.inOrder
     for number in inOrder {
       guard let target = listened[number]?.target else { continue }

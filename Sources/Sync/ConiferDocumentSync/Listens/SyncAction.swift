@@ -58,8 +58,8 @@ package enum SyncAction: Sendable {
   case tell(ListenerID, ViewSnapshot, TargetID)
   /// A listener has ended.
   case fail(ListenerID, StatusError)
-  /// The app's log is to be told that the server cannot be reached.
-  case warnOffline
+  /// The app's log is to be told that the server cannot be reached, and why.
+  case warnOffline(StatusError)
   /// The app's log is to be told of something that the server said and that is passed over.
   case log(WatchFault)
 }

@@ -37,8 +37,10 @@ extension Listening {
       case .fail(let id, let error):
         setup.logger.warning("a listener ended", metadata: ["cause": "\(error)"])
         tell(id, .failure(FirestoreError(error)))
-      case .warnOffline:
-        setup.logger.warning("the server cannot be reached; the cache is used until it can be")
+      case .warnOffline(let cause):
+        setup.logger.warning(
+          "the server cannot be reached; the cache is used until it can be",
+          metadata: ["cause": "\(cause)"])
       case .log(let fault):
         setup.logger.warning("what the server said is passed over", metadata: ["cause": "\(fault)"])
       }

@@ -208,7 +208,7 @@ final class Listening {
       watch.stream?.taken()
     case .closed(let error):
       watch.closed(error)
-      run(listens.streamClosed(isFailure: error != nil))
+      run(listens.streamClosed(error))
     }
   }
 
