@@ -46,89 +46,42 @@
       try store.close()
     }
 
-    @Test("The end of the manifest that a crash tore is cut, and what had been synced is damage")
-    func tornManifest() throws {
-      // As a crash leaves it: no list of files, a log with data, and an edit of which only a part came.
-      let store = try RocksDBStore(at: scratch.store)
-      var batch = Batch()
-      for n in 0..<100 { batch.put(rows, key(n), Bytes(repeating: UInt8(n), count: 60)) }
-      _ = try store.apply(batch, .power)
-      let crashed = image()
-      try store.close()
-      put(back: crashed)
-      Files.remove(path(Inventory.name))
-      let manifest = try name("MANIFEST-")
-      let whole = Scratch.read(path(manifest))
-      let torn = whole + [1, 2, 3, 4, 90, 0, 1, 2, 18, 9, 0] + Bytes(repeating: 0, count: 86)
-      Scratch.write(torn, path(manifest))
-      let again = try RocksDBStore(at: scratch.store)
-      #expect(try contents(again.view(), rows).count == 100)
-      try again.close()
-
-      // What the logs no longer hold was synced in the files: an edit that lists them is no torn one.
-      Files.remove(path(Inventory.name))
-      let last = try name("MANIFEST-")
-      var bytes = Scratch.read(path(last))
-      for i in bytes.indices.suffix(30) { bytes[i] = 0 }
-      Scratch.write(bytes, path(last))
-      let before = image()
-      #expect(opened() == .damaged)
-      #expect(image() == before)
-    }
-
-    /// The bytes of every file of the store, for comparing and putting back.
-    func image() -> [String: Bytes] {
-      var image: [String: Bytes] = [:]
-      for name in Scratch.names(scratch.store)
-      where !name.hasPrefix("LOG") && !["owner", Reserve.name].contains(name) {
-        image[name] = Scratch.read(path(name))
-      }
-      return image
-    }
-
-    func put(back image: [String: Bytes]) {
-      for name in Scratch.names(scratch.store) where image[name] == nil && name != Reserve.name {
-        Files.remove(path(name))
-      }
-      for (name, bytes) in image { Scratch.write(bytes, path(name)) }
-    }
-
     @Test("A file that was cut or lost after an orderly close is damage, and nothing is changed")
     func cut() throws {
       try fill()
-      let whole = image()
+      let whole = scratch.image()
       for (name, bytes) in whole where name != "conifer.files" && !name.hasPrefix("OPTIONS") {
         guard name != "IDENTITY", name != "LOCK" else { continue }
         for length in [0, 1, bytes.count / 2, bytes.count - 1]
         where (0..<bytes.count).contains(length) {
-          put(back: whole)
+          scratch.put(back: whole)
           Scratch.write(Bytes(bytes.prefix(length)), path(name))
-          let before = image()
+          let before = scratch.image()
           #expect(opened() == .damaged, "\(name) cut to \(length)")
-          #expect(image() == before, "opening changed files")
+          #expect(scratch.image() == before, "opening changed files")
         }
         guard name != "conifer.rocksdb" else { continue }
-        put(back: whole)
+        scratch.put(back: whole)
         Files.remove(path(name))
         #expect(opened() == .damaged, "\(name) removed")
       }
-      put(back: whole)
+      scratch.put(back: whole)
       #expect(opened() == nil)
     }
 
     @Test("A flipped bit ends in a typed error at opening or reading, never in other data")
     func flips() throws {
       try fill()
-      let whole = image()
+      let whole = scratch.image()
       let store = try RocksDBStore(at: scratch.store)
       let expected = [try contents(store.view(), rows), try contents(store.view(), blobs)]
       try store.close()
-      put(back: whole)
+      scratch.put(back: whole)
       let seed = UInt64.random(in: 0...UInt64.max)
       var random = Seeded(seed)
       var noticed = 0
       for _ in 0..<60 {
-        put(back: whole)
+        scratch.put(back: whole)
         let names = whole.keys.filter {
           $0.hasSuffix(".sst") || $0.hasPrefix("MANIFEST") || $0 == "CURRENT"
         }.sorted()
@@ -156,21 +109,21 @@
       #expect(opened() == .foreign)
       Files.remove(scratch.store)
       try fill()
-      let whole = image()
+      let whole = scratch.image()
       // A RocksDB database of somebody else is one without the marker.
       Files.remove(path("conifer.rocksdb"))
-      var before = image()
+      var before = scratch.image()
       #expect(opened() == .foreign)
-      #expect(image() == before)
+      #expect(scratch.image() == before)
       Scratch.write(Bytes("a letter to my aunt\n".utf8), path("conifer.rocksdb"))
-      before = image()
+      before = scratch.image()
       #expect(opened() == .foreign)
-      #expect(image() == before)
+      #expect(scratch.image() == before)
       Scratch.write(Marker.text(format: 2), path("conifer.rocksdb"))
-      before = image()
+      before = scratch.image()
       #expect(opened() == .newerFormat)
-      #expect(image() == before)
-      put(back: whole)
+      #expect(scratch.image() == before)
+      scratch.put(back: whole)
       #expect(opened() == nil)
     }
 

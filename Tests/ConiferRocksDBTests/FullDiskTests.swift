@@ -121,5 +121,34 @@
       }
       try store.close()
     }
+
+    @Test("What closing frees is kept for the next opening, whatever other programs take")
+    func reserveAfterClosing() throws {
+      let volume = try #require(SmallVolume(megabytes: 24))
+      let store = try RocksDBStore(at: volume.path + "/store")
+      let reserve = volume.path + "/store/" + Reserve.name
+      let (taken, _) = fill(store, from: 0, 10_000)
+      #expect(taken > 20)
+      // Room for the list of files that closing writes, and not for the reserve.
+      let room = try #require(System.room(at: volume.path))
+      Scratch.write(Bytes(repeating: 1, count: room - (512 << 10)), volume.path + "/ballast")
+      var batch = Batch()
+      batch.delete(blobs, key(0))
+      _ = try store.apply(batch, .power)
+      #expect(Scratch.length(reserve) == 0)
+      try store.close()
+      #expect(Scratch.length(reserve) >= 64 << 10)
+      for n in 0..<2 {
+        // The second time only a part of the bytes of the reserve is left.
+        Scratch.write(Bytes(repeating: 1, count: 24 << 20), volume.path + "/other\(n)")
+        let again = try RocksDBStore(at: volume.path + "/store")
+        #expect(try held(again) == Array((n + 1)..<taken))
+        var batch = Batch()
+        batch.delete(blobs, key(n + 1))
+        _ = try again.apply(batch, .power)
+        #expect(Scratch.length(reserve) == 0)
+        try again.close()
+      }
+    }
   }
 #endif

@@ -4,10 +4,13 @@
 
   /// RocksDB's list of its sorted files, read before RocksDB opens it after a crash.
   ///
-  /// RocksDB refuses a manifest whose last record a crash tore, although that record was never
-  /// synced. So the torn record is cut off here, as it is in logs. The record had been synced if
-  /// the logs lack commits that the listed sorted files lack too: then nothing is cut, and RocksDB
-  /// reports the damage.
+  /// RocksDB adds the record of a flush or a compaction, and for a flush a short second one, and then
+  /// syncs them together. So a crash may tear the first and leave the second whole, which RocksDB
+  /// refuses as damage; where the bytes are zeros it leaves out the records without a word. So the
+  /// list is cut here at the first broken record, as logs are, if its sorted files and the logs hold
+  /// all that was ever synced. They do until the records are synced, since RocksDB removes the logs
+  /// and the files that they replace only then. Otherwise the broken record had been synced, which is
+  /// damage.
   ///
   /// Format: a log whose records are edits (github.com/facebook/rocksdb/wiki/MANIFEST, and
   /// `VersionEdit::EncodeTo` of version 7).
@@ -16,10 +19,15 @@
     private var files: Set<UInt64> = []
     /// The newest sequence number that a sorted file is known to have held.
     private var newest: UInt64 = 0
+    /// The lowest number of a log that holds what the sorted files lack.
+    private var firstLog: UInt64 = 0
+    /// A number above those of all files that there were when the list was written.
+    private var nextFile: UInt64 = 0
 
-    /// Cuts what a crash tore from the list that a store uses.
-    /// Cuts off the record that a crash tore at the end of the current manifest.
-    /// - Throws: `denied`, `full`, `io`.
+    /// Cuts off what a crash tore at the end of the current manifest.
+    ///
+    /// - Throws: `damaged` when the broken record had been synced; nothing is changed then. `denied`,
+    ///   `full`, `io`.
     static func recover(_ directory: String) throws(StoreError) {
       let all = try System.files(in: directory)
       guard let current = all.first(where: { $0.name == "CURRENT" }) else { return }
@@ -29,18 +37,23 @@
         return try restorePrevious(directory, all)
       }
       let bytes = try System.read(directory + "/" + name, list.length)
+      guard let (manifest, end) = Self.read(bytes), end > 0, end < bytes.count else { return }
+      guard try manifest.isWhole(with: all, directory) else {
+        throw .rocksDBDamaged(
+          directory, "\(name) is broken at byte \(end), within what had been synced")
+      }
+      try System.cut(directory + "/" + name, to: end)
+    }
+
+    /// The list of a manifest's valid records, and where they end; nil when one has an unknown field.
+    private static func read(_ bytes: Bytes) -> (Manifest, end: Int)? {
       var manifest = Manifest()
       var end = 0
       while let record = WriteAheadLog.record(bytes, at: end, keeping: bytes.count) {
-        guard manifest.apply(record.head) else { return }
+        guard manifest.apply(record.head) else { return nil }
         end = record.end
       }
-      guard end > 0, end < bytes.count, !WriteAheadLog.hasRecord(bytes, after: end) else { return }
-      let sorted = all.map(\.name).filter { $0.hasSuffix(".sst") }
-      guard try manifest.isWhole(with: WriteAheadLog.logs(directory), sorted, directory) else {
-        return
-      }
-      try System.cut(directory + "/" + name, to: end)
+      return (manifest, end)
     }
 
     /// Points `CURRENT` to the previous manifest when a crash lost the name of the newest one:
@@ -52,34 +65,31 @@
       let lists = all.filter { $0.name.hasPrefix("MANIFEST-") }
       guard lists.count == 1, let list = lists.first else { return }
       let bytes = try System.read(directory + "/" + list.name, list.length)
-      var manifest = Manifest()
-      var end = 0
-      while let record = WriteAheadLog.record(bytes, at: end, keeping: bytes.count) {
-        guard manifest.apply(record.head) else { return }
-        end = record.end
-      }
-      let sorted = all.map(\.name).filter { $0.hasSuffix(".sst") }
-      guard end > 0, end == bytes.count,
-        try manifest.isWhole(with: WriteAheadLog.logs(directory), sorted, directory)
+      guard let (manifest, end) = Self.read(bytes), end > 0, end == bytes.count,
+        try manifest.isWhole(with: all, directory)
       else { return }
       try System.write(Bytes((list.name + "\n").utf8), to: directory + "/CURRENT.draft")
       try System.rename(directory + "/CURRENT.draft", to: directory + "/CURRENT")
     }
 
-    /// Whether sorted files and logs hold all that was ever synced: the listed files exist, the
-    /// oldest log begins where they end, and if there is no log, no other sorted file exists.
+    /// Whether sorted files and logs hold all that was ever synced: the listed files exist, and the
+    /// oldest log begins where they end. When no log holds a commit, there is no other sorted file, or
+    /// a log of when the list was written is still there.
     private func isWhole(
-      with logs: [(name: String, length: Int)], _ sorted: [String], _ directory: String
+      with all: [(name: String, length: Int)], _ directory: String
     ) throws(StoreError) -> Bool {
-      let there = Set(sorted.compactMap { UInt64($0.dropLast(4)) })
+      func numbers(_ ending: String) -> Set<UInt64> {
+        Set(all.compactMap { $0.name.hasSuffix(ending) ? UInt64($0.name.dropLast(4)) : nil })
+      }
+      let there = numbers(".sst")
       guard files.isSubset(of: there) else { return false }
-      for log in logs {
+      for log in try WriteAheadLog.logs(directory) {
         let head = try System.read(directory + "/" + log.name, log.length)
         guard let first = WriteAheadLog.record(head, at: 0)?.head else { continue }
         guard let note = WriteAheadLog.Note(first) else { return false }
         return note.base <= newest
       }
-      return there == files
+      return there == files || numbers(".log").contains { firstLog <= $0 && $0 < nextFile }
     }
 
     /// Applies an edit; false when it has an unknown field or lacks bytes.
@@ -96,7 +106,20 @@
     private mutating func applyField(_ reader: inout LentReader) -> Bool {
       switch reader.varint() {
       case 1: return reader.sized() != nil
-      case 2, 3, 4, 9, 10, 203: return reader.varint() != nil
+      case 2:
+        guard let number = reader.varint() else { return false }
+        firstLog = max(firstLog, number)
+        return true
+      case 3:
+        guard let number = reader.varint() else { return false }
+        nextFile = max(nextFile, number)
+        return true
+      case 4:
+        // What the sorted files held, in which compaction leaves out sequence numbers; not what logs hold.
+        guard let number = reader.varint() else { return false }
+        newest = max(newest, number)
+        return true
+      case 9, 10, 203: return reader.varint() != nil
       case 5: return reader.varint() != nil && reader.sized() != nil
       case 6:
         guard reader.varint() != nil, let file = reader.varint() else { return false }

@@ -7,6 +7,8 @@
   enum Reserve {
     static let name = "conifer.reserve"
     private static let most = 4 << 20
+    /// What an opening needs, and a few commits that remove something.
+    private static let least = 64 << 10
 
     /// Makes the file, or what is missing of it.
     ///
@@ -22,6 +24,21 @@
         // A partial reserve would take the space that the next commits need.
         if error.code == .full { release(directory) }
         return error.code != .full
+      }
+    }
+
+    /// Keeps for the next opening what a closing has freed, up to the whole file, where the disk is too full for that.
+    static func keep(_ directory: String, _ options: RocksDBOptions) {
+      var length = min(max(options.reserve, 0), most)
+      while length >= least {
+        do throws(StoreError) {
+          return try System.allocate(directory + "/" + name, length)
+        } catch {
+          // What came of it is given back, so that a smaller one has room.
+          release(directory)
+          guard error.code == .full else { return }
+          length /= 2
+        }
       }
     }
 

@@ -220,6 +220,8 @@
               try Inventory.write(path)
             } catch { if error.code != .full { failure = poisoned(error, &writer) } }
           }
+          // Another program may take what closing freed, and the next opening needs some of it.
+          if isShut, writer.isShortOfSpace { Reserve.keep(path, options) }
           lock.release()
           if let failure { throw failure }
           if !isShut {

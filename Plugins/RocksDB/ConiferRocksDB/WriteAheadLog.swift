@@ -124,11 +124,6 @@
       return false
     }
 
-    /// Whether a valid record begins anywhere after an offset.
-    static func hasRecord(_ bytes: Bytes, after end: Int) -> Bool {
-      (end + 1..<max(end + 1, bytes.count)).contains { record(bytes, at: $0) != nil }
-    }
-
     /// The record that begins at an offset: its end and its first bytes; nil when it is not
     /// complete.
     static func record(
