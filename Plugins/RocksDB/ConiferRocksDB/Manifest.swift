@@ -21,6 +21,8 @@
     private var newest: UInt64 = 0
     /// The lowest number of a log that holds what the sorted files lack.
     private var firstLog: UInt64 = 0
+    /// How many records told it: the first one, of the opening before, is synced with the second.
+    private var logRecords = 0
     /// A number above those of all files that there were when the list was written.
     private var nextFile: UInt64 = 0
 
@@ -89,7 +91,9 @@
         guard let note = WriteAheadLog.Note(first) else { return false }
         return note.base <= newest
       }
-      return there == files || numbers(".log").contains { firstLog <= $0 && $0 < nextFile }
+      if there == files { return true }
+      return logRecords > 1
+        && numbers(".log").contains { firstLog <= $0 && $0 < nextFile }
     }
 
     /// Applies an edit; false when it has an unknown field or lacks bytes.
@@ -109,6 +113,7 @@
       case 2:
         guard let number = reader.varint() else { return false }
         firstLog = max(firstLog, number)
+        logRecords += 1
         return true
       case 3:
         guard let number = reader.varint() else { return false }
