@@ -25,21 +25,9 @@
         batch.put(blobs, key(n), Bytes(repeating: UInt8(n & 0xff), count: size ?? n * 100))
         _ = try store.apply(batch, power(n) ? .power : .process)
       }
-      var image: [String: Bytes] = [:]
-      for name in Scratch.names(scratch.store)
-      where !name.hasPrefix("LOG") && !["owner", Reserve.name].contains(name) {
-        image[name] = Scratch.read(path(name))
-      }
+      let image = scratch.image()
       try store.close()
       return image
-    }
-
-    func put(back image: [String: Bytes]) {
-      for name in Scratch.names(scratch.store)
-      where image[name] == nil && !["owner", Reserve.name].contains(name) {
-        Files.remove(path(name))
-      }
-      for (name, bytes) in image { Scratch.write(bytes, path(name)) }
     }
 
     func log(of image: [String: Bytes]) throws -> String {
@@ -75,7 +63,7 @@
       {
         var torn = image
         torn[name] = Bytes(whole.prefix(length))
-        put(back: torn)
+        scratch.put(back: torn)
         let found = try commits("seed \(seed), cut to \(length)")
         #expect(found >= last, "seed \(seed): a longer log holds less")
         last = found
@@ -100,7 +88,7 @@
         var bytes = whole
         for i in (page * 4096)..<((page + 1) * 4096) { bytes[i] = 0 }
         torn[name] = bytes
-        put(back: torn)
+        scratch.put(back: torn)
         let found = try commits("page \(page) of \(whole.count / 4096)")
         #expect(found < 60)
       }
@@ -119,7 +107,7 @@
         for i in end(commit - 1)..<end(commit) { bytes[i] = 0 }
         var torn = image
         torn[name] = bytes
-        put(back: torn)
+        scratch.put(back: torn)
         #expect(try commits("without commit \(commit)") == commit - 1)
       }
     }
@@ -136,7 +124,7 @@
         bytes[i] ^= 0x10
         var broken = image
         broken[name] = bytes
-        put(back: broken)
+        scratch.put(back: broken)
         let result = code { () throws(StoreError) in try RocksDBStore(at: scratch.store).close() }
         if result == .damaged {
           refused += 1

@@ -40,6 +40,12 @@
       return found
     }
 
+    /// The length of a file; 0 when there is none.
+    static func length(of path: String) -> Int {
+      var info = stat()
+      return stat(path, &info) == 0 ? Int(info.st_size) : 0
+    }
+
     /// The bytes of a file.
     ///
     /// - Throws: `denied`, `io`; a file that cannot be read is not damaged.

@@ -27,9 +27,10 @@
       }
     }
 
-    /// Keeps for the next opening what a closing has freed, up to the whole file, where the disk is too full for that.
+    /// Makes the file for the next opening of what closing has freed, smaller where the disk is too full for all of it.
     static func keep(_ directory: String, _ options: RocksDBOptions) {
       var length = min(max(options.reserve, 0), most)
+      guard System.length(of: directory + "/" + name) < length else { return }
       while length >= least {
         do throws(StoreError) {
           return try System.allocate(directory + "/" + name, length)

@@ -208,7 +208,9 @@
         case .suspended, .closed: return
         case .lost(_, let lock):
           defer { lock.release() }
-          if let failure = makeDurable(&writer, nil) { throw failure }
+          let failure = makeDurable(&writer, nil)
+          Reserve.keep(path, options)
+          if let failure { throw failure }
         case .open(let engine, let lock):
           writer.ranges = []
           var failure = makeDurable(&writer, engine)
@@ -221,7 +223,7 @@
             } catch { if error.code != .full { failure = poisoned(error, &writer) } }
           }
           // Another program may take what closing freed, and the next opening needs some of it.
-          if isShut, writer.isShortOfSpace { Reserve.keep(path, options) }
+          if isShut { Reserve.keep(path, options) }
           lock.release()
           if let failure { throw failure }
           if !isShut {
