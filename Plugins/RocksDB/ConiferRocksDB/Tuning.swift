@@ -46,6 +46,8 @@
       rocksdb_options_set_soft_pending_compaction_bytes_limit(options, 0)
       rocksdb_options_set_hard_pending_compaction_bytes_limit(options, 0)
       rocksdb_options_set_max_open_files(options, Int32(clamping: max(tuned.openFiles, 16)))
+      // Otherwise each opening begins and ends fifteen threads, however few files there are.
+      rocksdb_options_set_max_file_opening_threads(options, 1)
       rocksdb_options_set_max_background_jobs(
         options, Int32(clamping: max(tuned.backgroundThreads, 1)))
       rocksdb_options_set_target_file_size_base(options, UInt64(max(tuned.memtable / 2, 1 << 20)))
