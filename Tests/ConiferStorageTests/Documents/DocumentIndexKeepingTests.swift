@@ -25,12 +25,13 @@ import Testing
     }
   }
 
+  /// An index whose rows have the fields in this order.
   private func index(_ fields: String...) throws -> DocumentIndex {
     try DocumentIndex(
-      "c",
+      stored: "c",
       fields.map {
         DocumentIndex.Field(Samples.field($0), $0 == "list" ? .contains : .ascending)
-      })
+      }, scope: .collection)
   }
 
   private func filtered(

@@ -13,7 +13,9 @@ import Testing
   @Test func `An index tells its collections, fields and directions in words`() throws {
     let index = try DocumentIndex(
       "rooms", [field("size"), field("a.`b c`", .descending), field("tags", .contains)])
-    #expect("\(index)" == "rooms on size ascending, a.`b c` descending, tags contains")
+    #expect(
+      "\(index)"
+        == "rooms on tags contains, size ascending, a.`b c` descending, __name__ ascending")
     let group = try DocumentIndex(
       "rooms", [field("size"), field("__name__", .descending)], scope: .group)
     #expect("\(group)" == "all collections rooms on size ascending, __name__ descending")

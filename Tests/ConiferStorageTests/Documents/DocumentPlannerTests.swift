@@ -57,6 +57,10 @@ import Testing
 
   private func index(
     _ fields: String..., scope: DocumentIndex.Scope = .collection
+  ) throws -> DocumentIndex { try index(fields, scope: scope) }
+
+  private func index(
+    _ fields: [String], scope: DocumentIndex.Scope = .collection
   ) throws -> DocumentIndex {
     try DocumentIndex(
       "c",
@@ -117,6 +121,37 @@ import Testing
     let found = try answer(ranged, index("a"), index("a", "b"))
     #expect(try found.access == .indexes([[index("a", "b")]]))
     #expect(found.rowsRead == 2 && !found.isSorted)
+  }
+
+  @Test func `A field that contains serves wherever the index names it`() throws {
+    let tagged = try query.filtered(filter("list", .arrayContains, 2))
+    let ordered = try tagged.ordered(by: Samples.field("a")).ordered(by: Samples.field("b"))
+    for fields in [["*list", "a", "b"], ["a", "*list", "b"], ["a", "b", "*list"]] {
+      let index = try index(fields)
+      let found = try answer(ordered.limited(to: 4), index)
+      #expect(found.access == .indexes([[index]]))
+      #expect(found.rowsRead <= 5 && found.documentsRead == 4 && !found.isSorted)
+      let ranged = try answer(ordered.filtered(filter("a", .lessThan, 2)), index)
+      #expect(ranged.access == .indexes([[index]]) && ranged.rowsRead <= 20)
+    }
+  }
+
+  @Test func `An index of a store keeps the order of its fields, since its rows have it`() throws {
+    let old = try DocumentIndex(
+      stored: "c",
+      [
+        DocumentIndex.Field(Samples.field("a")),
+        DocumentIndex.Field(Samples.field("list"), .contains),
+      ],
+      scope: .collection)
+    var writer = ByteWriter()
+    DocumentIndexCodec.append(old, to: &writer)
+    var reader = ByteReader(writer.bytes)
+    let read = try #require(DocumentIndexCodec.index(&reader))
+    #expect(try read == old && read != index("a", "*list"))
+    let both = try query.filtered(filter("a", .equal, 3)).filtered(
+      filter("list", .arrayContains, 2))
+    #expect(try answer(both, old).access == .indexes([[old]]))
   }
 
   @Test func `A limit ends the walk of rows that have the order`() throws {

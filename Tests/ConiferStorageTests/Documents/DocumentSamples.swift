@@ -1,6 +1,7 @@
 import ConiferDocument
-import ConiferStorage
 import TestSupport
+
+@testable import ConiferStorage
 
 /// Documents, indexes and queries at random, few enough in kind that queries find some.
 enum DocumentSamples {
@@ -75,9 +76,14 @@ enum DocumentSamples {
         fields.append(DocumentIndex.Field(.documentID, random.pick([.ascending, .descending])))
       }
       let scope = random.pick([DocumentIndex.Scope.collection, .collection, .group])
-      if let index = try? DocumentIndex(random.pick(["c", "c", "e"]), fields, scope: scope) {
-        return index
-      }
+      let id = random.pick(["c", "c", "e"])
+      // Stores may hold indexes whose field that contains comes later.
+      let isStored = random.chance(20)
+      let index =
+        isStored
+        ? try? DocumentIndex(stored: id, fields, scope: scope)
+        : try? DocumentIndex(id, fields, scope: scope)
+      if let index { return index }
     }
   }
 }

@@ -46,12 +46,16 @@ public struct DocumentIndex: Sendable {
   public let collectionID: String
   /// Which documents one query finds.
   public let scope: Scope
-  /// The fields, the most significant first; a document that lacks one of them is not in the index.
+  /// The fields, the most significant first; a document that lacks one of them is not in the index. A field that contains comes
+  /// first.
   public let fields: [Field]
   /// How documents are sorted whose fields are equal: by their names, in this direction.
   public let nameDirection: Direction
 
   /// An index.
+  ///
+  /// A field that `contains` serves wherever it is named, as with the service: it is moved to the front, since queries compare it
+  /// with one value.
   ///
   /// - Parameters:
   ///   - collectionID: the id of the collections, such as `rooms`; no path.
@@ -64,6 +68,16 @@ public struct DocumentIndex: Sendable {
   public init(
     _ collectionID: String, _ fields: [Field], scope: Scope = .collection
   ) throws(StoreError) {
+    let named = try DocumentIndex(stored: collectionID, fields, scope: scope)
+    self.collectionID = named.collectionID
+    self.scope = named.scope
+    self.fields =
+      named.fields.filter { $0.kind == .contains } + named.fields.filter { $0.kind != .contains }
+    nameDirection = named.nameDirection
+  }
+
+  /// An index whose rows have the fields in this order; stores made before fields that contain came first may have others.
+  init(stored collectionID: String, _ fields: [Field], scope: Scope) throws(StoreError) {
     guard !collectionID.isEmpty, !collectionID.utf8.contains(UInt8(ascii: "/")) else {
       throw StoreError(
         .invalid,

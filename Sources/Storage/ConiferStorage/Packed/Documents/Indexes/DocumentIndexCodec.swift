@@ -44,7 +44,8 @@ enum DocumentIndexCodec {
     let direction: DocumentIndex.Field.Kind =
       flags & Flag.descending == 0 ? .ascending : .descending
     fields.append(DocumentIndex.Field(.documentID, direction))
-    return try? DocumentIndex(id, fields, scope: flags & Flag.group == 0 ? .collection : .group)
+    return try? DocumentIndex(
+      stored: id, fields, scope: flags & Flag.group == 0 ? .collection : .group)
   }
 
   private static func field(_ reader: inout ByteReader) -> DocumentIndex.Field? {
