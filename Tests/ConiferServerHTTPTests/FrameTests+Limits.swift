@@ -123,7 +123,7 @@
       } _: { serving in
         let client = try await serving.client()
         let ones = "[" + Array(repeating: "1", count: 20_000).joined(separator: ",") + "]"
-        // What makes no sense behind its data would end the session, if it were read.
+        // What is invalid behind its data would end the session, if it were read.
         let rest = number == 1 ? "}}}" : "}}"
         try await client.send(
           #"{"t":"d","d":{"r":\#(number),"a":"p","b":{"p":"/a","d":\#(ones)\#(rest)"#)

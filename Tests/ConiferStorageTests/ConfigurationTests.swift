@@ -92,8 +92,7 @@ import Testing
     ("shelf:///%2", "hexadecimal"), ("shelf:///%zz", "hexadecimal"), ("shelf:///%ff", "UTF-8"),
     ("shelf:///a%00b", "zero byte"),
   ])
-  func `A URL that makes no sense is refused with what there is`(url: String, words: String) throws
-  {
+  func `A URL that is invalid is refused with what there is`(url: String, words: String) throws {
     let error = try #require(refusal(url))
     #expect(error.code == .invalid)
     #expect(error.message.contains(words), "\(error.message)")

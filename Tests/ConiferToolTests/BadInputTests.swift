@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test(
-    "A command that makes no sense is refused with its code",
+    "A command that is invalid is refused with its code",
     arguments: [
       (["get", "/a.b"], ToolStatus.badData, "invalid-key"),
       (["set", "/a", "{"], .badData, "unexpected-end"),

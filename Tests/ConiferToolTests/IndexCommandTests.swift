@@ -39,7 +39,7 @@ import Testing
     #expect(await sandbox.run(query, store: url).notes.contains("whole node"))
   }
 
-  @Test("What makes no sense is refused, and nothing is declared")
+  @Test("What is invalid is refused, and nothing is declared")
   func refusals() async throws {
     let url = sandbox.url("lmdb")
     #expect(await sandbox.run("index", store: url).status == .missing)

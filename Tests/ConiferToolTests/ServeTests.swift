@@ -175,7 +175,7 @@
       }
     }
 
-    @Test("Keys, names and numbers that make no sense end the server before it begins")
+    @Test("Keys, names and numbers that are invalid end the server before it begins")
     func badOptions() async throws {
       let sandbox = try Sandbox()
       let key = try sandbox.file("key", "no key\n")

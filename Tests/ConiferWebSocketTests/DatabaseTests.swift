@@ -147,7 +147,7 @@
       await service.http.stop()
     }
 
-    @Test func `A connection that makes no sense is left, and another one opened`() async throws {
+    @Test func `A connection that is invalid is left, and another one opened`() async throws {
       let server = try await ScriptedServer()
       let database = client(server.url, speed: 20)
       _ = database.reference()

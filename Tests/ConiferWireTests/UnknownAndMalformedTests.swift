@@ -66,7 +66,7 @@ import Testing
       try ServerMessage(decoding: Array(push.utf8)) == .push(.overwrite("a", read, tag: nil)))
   }
 
-  @Test func `A request whose body makes no sense keeps its number`() throws {
+  @Test func `A request whose body is invalid keeps its number`() throws {
     for text in [
       #"{"t":"d","d":{"r":1,"a":"p","b":{"d":1}}}"#,
       #"{"t":"d","d":{"r":1,"a":"p","b":{"p":"/a"}}}"#,

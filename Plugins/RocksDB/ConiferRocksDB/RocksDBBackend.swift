@@ -49,7 +49,7 @@
       var own = RocksDBOptions()
       if let text = url.value(of: "cache") {
         guard let bytes = StorageOptions.byteCount(text), bytes >= 64 << 10 else {
-          throw StoreError(.invalid, "cache=\(text) makes no sense: it takes at least 64KB.")
+          throw StoreError(.invalid, "cache=\(text) is invalid: it takes at least 64KB.")
         }
         own.blockCache = bytes
       }

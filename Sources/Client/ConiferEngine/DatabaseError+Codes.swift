@@ -1,4 +1,4 @@
-// What the app asked for makes no sense; nothing was done.
+// What the app asked for is invalid; nothing was done.
 extension DatabaseError.Code {
   /// A path or key is empty, too long, too deep, or holds a forbidden character.
   public static let invalidPath = Self(rawValue: "invalid-path")
@@ -8,11 +8,11 @@ extension DatabaseError.Code {
   public static let invalidPriority = Self(rawValue: "invalid-priority")
   /// An update writes a place and also the same place or one below it, or names no place.
   public static let invalidUpdate = Self(rawValue: "invalid-update")
-  /// A query makes no sense.
+  /// A query is invalid.
   public static let invalidQuery = Self(rawValue: "invalid-query")
   /// A URL is none of this database's.
   public static let invalidURL = Self(rawValue: "invalid-url")
-  /// A configuration makes no sense.
+  /// A configuration is invalid.
   public static let invalidConfiguration = Self(rawValue: "invalid-configuration")
   /// The place is the client's own `.info`, which nobody writes or pins.
   public static let readOnly = Self(rawValue: "read-only")

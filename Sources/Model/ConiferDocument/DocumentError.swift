@@ -21,9 +21,9 @@ public struct DocumentError: Error, Sendable, CustomStringConvertible {
     public static let documentTooLarge = Code(rawValue: "document-too-large")
     /// Maps and arrays are nested deeper than 20 levels.
     public static let tooDeep = Code(rawValue: "too-deep")
-    /// A write makes no sense, such as the deletion of a field within an array.
+    /// A write is invalid, such as the deletion of a field within an array.
     public static let invalidWrite = Code(rawValue: "invalid-write")
-    /// A query makes no sense, or holds more than a query may.
+    /// A query is invalid, or holds more than a query may.
     public static let invalidQuery = Code(rawValue: "invalid-query")
     /// An answer of the server does not fit the write that it answers.
     public static let invalidAnswer = Code(rawValue: "invalid-answer")

@@ -258,7 +258,7 @@
       } catch {
         let isLarge = error.code == .tooLarge
         fail(
-          context, "The server sends what makes no sense: \(error.message)",
+          context, "The server sends what is invalid: \(error.message)",
           isLarge ? .messageTooLarge : .unacceptableData)
       }
     }

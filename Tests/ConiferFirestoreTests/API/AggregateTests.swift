@@ -34,7 +34,7 @@ struct AggregateTests {
     #expect(world.engine.calls == ["aggregate 3 cache", "aggregate 1 server"])
   }
 
-  @Test("What makes no sense is told, and so is what the engine says")
+  @Test("What is invalid is told, and so is what the engine says")
   func faults() async {
     let told = Told<AggregateQuerySnapshot>()
     rooms.aggregate([]).getAggregation(source: .server, completion: told.add)

@@ -34,7 +34,7 @@ struct BundleTests {
     #expect(world.engine.calls == ["bundle 3"])
   }
 
-  @Test("A bundle that makes no sense is told to the observers and the block, or the log")
+  @Test("A bundle that is invalid is told to the observers and the block, or the log")
   func failure() {
     let (told, ended) = (Told<LoadBundleTaskProgress>(), Told<LoadBundleTaskProgress>())
     world.firestore.loadBundle(Data([1]), completion: ended.add).addObserver { told.add($0, nil) }
@@ -69,7 +69,7 @@ struct BundleTests {
     """
 
   @Test(
-    "An index configuration declares its indexes; one that makes no sense is told with its place")
+    "An index configuration declares its indexes; one that is invalid is told with its place")
   func indexes() async throws {
     try await world.firestore.setIndexConfiguration(Self.json)
     try await world.firestore.setIndexConfiguration(InputStream(data: Data(Self.json.utf8)))

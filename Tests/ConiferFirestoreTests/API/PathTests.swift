@@ -41,7 +41,7 @@ struct PathTests {
   }
 
   @Test(
-    "A document's path that makes no sense is told by the use of the reference",
+    "A document's path that is invalid is told by the use of the reference",
     arguments: ["", "/", "rooms", "rooms//eros", "rooms/eros/messages", "//rooms/eros"])
   func documentFaults(path: String) async throws {
     let world = Recorded()
@@ -57,7 +57,7 @@ struct PathTests {
   }
 
   @Test(
-    "A collection's path that makes no sense is told by its use, and by that of its documents",
+    "A collection's path that is invalid is told by its use, and by that of its documents",
     arguments: ["", "rooms/eros", "rooms//messages"])
   func collectionFaults(path: String) async throws {
     let world = Recorded()

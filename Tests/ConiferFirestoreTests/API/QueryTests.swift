@@ -143,7 +143,7 @@ struct QueryTests {
     ("an array on the id", { $0.whereField(FieldPath.documentID(), arrayContains: "x") }),
   ]
 
-  @Test("What makes no sense is told once to a listener, and to gets", arguments: cases.indices)
+  @Test("What is invalid is told once to a listener, and to gets", arguments: cases.indices)
   func faults(index: Int) async throws {
     let (what, build) = Self.cases[index]
     let query = build(rooms)

@@ -31,7 +31,7 @@ struct SettingsTests {
     #expect(world.errors.all.filter { $0.contains("after the database was used") }.count == 2)
   }
 
-  @Test("A setting that makes no sense changes nothing")
+  @Test("A setting that is invalid changes nothing")
   func faults() {
     let world = Recorded()
     let small = FirestoreSettings()
@@ -222,7 +222,7 @@ struct SettingsTests {
     #expect(ends.all == [nil, .failedPrecondition])
   }
 
-  @Test("A configuration that makes no sense is told by each call")
+  @Test("A configuration that is invalid is told by each call")
   func faultyConfiguration() async {
     let world = Recorded { $0.projectID = "" }
     #expect(world.errors.all.count == 1)

@@ -190,7 +190,7 @@ struct TransactionTests {
   }
 
   @Test(
-    "A read that makes no sense fails the transaction, even if the function passes over the error")
+    "A read that is invalid fails the transaction, even if the function passes over the error")
   func passedOver() async throws {
     let documents = [try found(1, version: 7)]
     world.engine.answer { $0.documents = [documents] }

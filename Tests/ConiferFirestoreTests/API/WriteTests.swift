@@ -85,7 +85,7 @@ struct WriteTests {
     #expect(world.errors.all.isEmpty)
   }
 
-  @Test("What makes no sense goes to the block; without one to the receipt and the log")
+  @Test("What is invalid goes to the block; without one to the receipt and the log")
   func faults() async throws {
     let ends = Ends()
     document.setData(["a": FieldValue.delete()], completion: ends.add)

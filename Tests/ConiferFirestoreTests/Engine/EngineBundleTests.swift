@@ -87,7 +87,7 @@ import Testing
     await world.end()
   }
 
-  @Test func `are refused when their times make no sense`() async throws {
+  @Test func `are refused when their times are invalid`() async throws {
     let world = try EngineWorld()
     for bytes in [
       Self.bundle("rooms", "2400-01-01T00:00:03Z", Self.document("rooms/a", 1)),

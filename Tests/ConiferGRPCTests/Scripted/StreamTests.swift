@@ -121,7 +121,7 @@
     }
 
     /// It would come again with the next attempt, which the code has come late.
-    @Test("What makes no sense and is of no document ends the stream", arguments: [true, false])
+    @Test("What is invalid and is of no document ends the stream", arguments: [true, false])
     func malformed(_ isMessage: Bool) async throws {
       let server = try await ScriptedServer()
       let line = WatchLine(try service(server.port))

@@ -100,7 +100,7 @@ import Testing
     ("orderBy=%22name%22&startAt=1,%22a%2Fb%22", "invalid child key"),
     ("orderBy=%22name%22&shallow=true", "Mixing 'shallow' and querying parameters"),
   ])
-  func `Queries that make no sense are refused`(query: String, words: String) async {
+  func `Queries that are invalid are refused`(query: String, words: String) async {
     let reply = await client.ask("GET /users.json?\(query)")
     #expect(reply.status == 400)
     #expect(reply.error?.contains(words) == true, "\(query): \(reply.body)")

@@ -73,7 +73,7 @@ import Testing
     #expect(notes.all.allSatisfy { $0.hasPrefix("error:") })
   }
 
-  @Test func `settings that make no sense change nothing and log an error`() {
+  @Test func `settings that are invalid change nothing and log an error`() {
     let database = database(configuration())
     database.persistenceCacheSizeBytes = 1000
     #expect(database.persistenceCacheSizeBytes == 10 << 20)
@@ -125,7 +125,7 @@ import Testing
     #expect(!notes.all.contains { $0.contains("xyzzy") })
   }
 
-  @Test func `a configuration that makes no sense is told, and put right`() {
+  @Test func `a configuration that is invalid is told, and put right`() {
     var wrong = configuration()
     wrong.namespace = ""
     wrong.options.budget = 5

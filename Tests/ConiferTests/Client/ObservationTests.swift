@@ -76,7 +76,7 @@ import Testing
     #expect(try await values.next() == nil)
   }
 
-  @Test func `a query that makes no sense throws`() async {
+  @Test func `a query that is invalid throws`() async {
     var values = ref.queryLimited(toFirst: 0).snapshots.makeAsyncIterator()
     let error = await #expect(throws: DatabaseError.self) { try await values.next() }
     #expect(error?.code == .invalidQuery)

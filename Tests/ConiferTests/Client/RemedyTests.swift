@@ -1,7 +1,7 @@
 import ConiferEngine
 import Testing
 
-/// What the app asks for and makes no sense is told with its remedy in the message; all else has one by its code.
+/// What the app asks for and is invalid is told with its remedy in the message; all else has one by its code.
 @Suite struct `Remedies` {
   static let codes: [DatabaseError.Code] = [
     .readOnly, .coding, .permissionDenied, .unavailable, .expiredToken, .invalidToken, .tooLarge,

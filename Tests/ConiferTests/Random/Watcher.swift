@@ -5,7 +5,7 @@ import Synchronization
 @testable import Conifer
 @testable import ConiferSync
 
-/// A listener that keeps a copy of its view by the events, and notes those that make no sense.
+/// A listener that keeps a copy of its view by the events, and notes those that are invalid.
 final class Watcher: Sendable {
   private struct State {
     var children: [Key: Node] = [:]
@@ -54,7 +54,7 @@ final class Watcher: Sendable {
     }
   }
 
-  /// What made no sense, and whether the view is not what the server's data gives.
+  /// What was invalid, and whether the view is not what the server's data gives.
   func check(_ data: Node) -> [String] {
     state.withLock { state in
       let wanted = target.spec.filtered(data)
@@ -67,6 +67,6 @@ final class Watcher: Sendable {
   /// The last value; nil when none was told.
   var value: Node? { state.withLock { $0.value } }
 
-  /// What made no sense until now.
+  /// What was invalid until now.
   var faults: [String] { state.withLock { $0.faults } }
 }

@@ -55,7 +55,7 @@ import Testing
     (["update", "a/b", #"{"a": 1, "a.b": 2}"#], "invalid-write", "within it"),
   ]
 
-  @Test("A write that makes no sense is refused, and makes no store", arguments: writes)
+  @Test("A write that is invalid is refused, and makes no store", arguments: writes)
   func badWrite(command: [String], code: String, words: String) async throws {
     let output = await sandbox.run(["doc"] + command, store: sandbox.url("lmdb"))
     #expect(output.status == .badData, "\(output.notes.prefix(300))")
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(
-    "A query that makes no sense is refused",
+    "A query that is invalid is refused",
     arguments: [
       ["--limit", "0"], ["--limit", "1", "--limit-to-last", "1"], ["--limit-to-last", "1"],
       ["--where", "n"], ["--where", "n ~ 1"], ["--where", "n == x"], ["--where", "n in []"],

@@ -47,7 +47,7 @@ extension DatabaseReference {
   ///
   /// - Parameter value: what to encode; see ``NodeEncoder``.
   /// - Returns: this place.
-  /// - Throws: `coding`, why the write makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: `coding`, why the write is invalid, was not queued, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func setValue(from value: some Encodable) async throws(DatabaseError)

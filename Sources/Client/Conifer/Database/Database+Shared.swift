@@ -44,7 +44,7 @@ extension Database {
   /// directory. Without `ConiferKit`, a database that keeps its data is made with
   /// `Database(configuration)` and a directory of its own.
   ///
-  /// - Parameter url: such as `https://other.example.com`. One that makes no sense is logged as an
+  /// - Parameter url: such as `https://other.example.com`. One that is invalid is logged as an
   ///   error, and gives the common database.
   public static func database(url: String) -> Database { DatabaseDirectory.common.database(url) }
 

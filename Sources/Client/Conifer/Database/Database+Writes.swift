@@ -54,7 +54,7 @@ extension Database {
   ///   - id: the refused write.
   ///   - value: as `setValue` takes it for a set, as `updateChildValues` does for an update.
   /// - Returns: what follows the new write.
-  /// - Throws: `unknownWrite` for one that is not refused, why the value makes no sense, and what the
+  /// - Throws: `unknownWrite` for one that is not refused, why the value is invalid, and what the
   ///   storage does.
   nonisolated(nonsending)
     public func edit(

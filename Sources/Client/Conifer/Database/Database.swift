@@ -22,7 +22,7 @@ public final class Database: Sendable {
 
   /// A database; it opens its store and connects when it is first used.
   ///
-  /// What makes no sense in the configuration is put right, and logged as an error;
+  /// What is invalid in the configuration is put right, and logged as an error;
   /// ``DatabaseConfiguration/validate()`` tells before.
   public convenience init(_ configuration: DatabaseConfiguration) {
     var configuration = configuration

@@ -116,7 +116,7 @@ final class PinnedQueries {
         if pins[target] == nil, !ended.contains(target) { pins[target] = .waiting }
       } catch {
         logger.error(
-          "a pin makes no sense", metadata: ["path": "\(pin.path)", "cause": "\(error)"])
+          "a pin is invalid", metadata: ["path": "\(pin.path)", "cause": "\(error)"])
       }
     }
     for case (let target, .waiting) in pins { post(.listenToPin(target)) }

@@ -229,7 +229,7 @@ extension UserToken {
     return Node(children: children).json()
   }
 
-  /// Reads what was kept; nil when it makes no sense.
+  /// Reads what was kept; nil when it is invalid.
   fileprivate init?(stored: [UInt8]) {
     guard let node = try? Node(json: stored), case .string(let token)? = node[Key("token")].leaf,
       case .string(let identity)? = node[Key("identity")].leaf, !identity.isEmpty

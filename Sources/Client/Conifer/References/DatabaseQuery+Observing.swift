@@ -24,7 +24,7 @@ extension DatabaseQuery {
   ///   - eventType: what to hear of.
   ///   - block: is given the value, or the child.
   ///   - cancelBlock: called once when the server refuses or no longer allows it, or when the query
-  ///     makes no sense; no event follows.
+  ///     is invalid; no event follows.
   /// - Returns: the observer's number.
   @discardableResult
   public final func observe(

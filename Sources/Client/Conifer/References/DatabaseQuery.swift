@@ -13,7 +13,7 @@ public class DatabaseQuery: @unchecked Sendable {
   final let target: QueryTarget
   /// The database's engine.
   final let engine: any DatabaseEngine
-  /// Why it makes no sense; nil for a good one.
+  /// Why it is invalid; nil for a good one.
   public final let error: DatabaseError?
 
   init(_ database: Database, _ target: QueryTarget, error: DatabaseError? = nil) {

@@ -10,7 +10,7 @@ extension DatabaseReference {
   /// - Parameter value: a String, a number, a Bool, a dictionary, an array or a server value; nil
   ///   deletes.
   /// - Returns: this place.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func setValue(_ value: Any?) async throws(DatabaseError) -> DatabaseReference
@@ -22,7 +22,7 @@ extension DatabaseReference {
   ///   - value: as in ``setValue(_:)``.
   ///   - priority: a String or a number; nil for none.
   /// - Returns: this place.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func setValue(
@@ -43,7 +43,7 @@ extension DatabaseReference {
   ///
   /// - Parameter priority: a String or a number; nil for none.
   /// - Returns: this place.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func setPriority(_ priority: Any?) async throws(DatabaseError) -> DatabaseReference
@@ -54,7 +54,7 @@ extension DatabaseReference {
   /// - Parameter values: values by path from here, such as `posts/k`; `NSNull` deletes. No path may
   ///   be another one's or lead to one below it.
   /// - Returns: this place.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func updateChildValues(
@@ -77,7 +77,7 @@ extension DatabaseReference {
   ///   - block: changes the data, or gives up; it may run several times, on the callback queue.
   ///   - localEvents: whether observers see the result before the server has it.
   /// - Returns: whether it was committed, and what is here then.
-  /// - Throws: `tooManyRetries`, `overridden`, `writeCanceled`, why its result makes no sense, and
+  /// - Throws: `tooManyRetries`, `overridden`, `writeCanceled`, why its result is invalid, and
   ///   what the server refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
@@ -101,7 +101,7 @@ extension DatabaseReference {
   ///
   /// - Parameter value: as in ``setValue(_:)``.
   /// - Returns: this place.
-  /// - Throws: why it makes no sense, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func onDisconnectSetValue(
@@ -116,7 +116,7 @@ extension DatabaseReference {
   ///   - value: as in ``setValue(_:)``.
   ///   - priority: a String or a number; nil for none.
   /// - Returns: this place.
-  /// - Throws: why it makes no sense, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func onDisconnectSetValue(
@@ -141,7 +141,7 @@ extension DatabaseReference {
   ///
   /// - Parameter values: as in ``updateChildValues(_:)``.
   /// - Returns: this place.
-  /// - Throws: why it makes no sense, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func onDisconnectUpdateChildValues(

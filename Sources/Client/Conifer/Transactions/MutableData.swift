@@ -42,7 +42,7 @@ public final class MutableData {
   /// The data: a String, a number, a Bool, `[String: Any]`, `[Any]`, or nil where there is nothing.
   ///
   /// Setting it replaces all that is here, and the priority; it takes what `setValue` takes. What
-  /// makes no sense ends the transaction with an error.
+  /// is invalid ends the transaction with an error.
   public var value: Any? {
     get { ValueWriter.plain(node) }
     set {

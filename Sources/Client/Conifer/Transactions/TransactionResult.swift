@@ -4,7 +4,7 @@ import ConiferTree
 public struct TransactionResult: Sendable {
   /// What is to be written; nil to give up.
   let node: Node?
-  /// Why that makes no sense.
+  /// Why that is invalid.
   let error: DatabaseError?
 
   /// Writes the data as it is now.

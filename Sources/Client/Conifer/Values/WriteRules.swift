@@ -1,7 +1,7 @@
 import ConiferTree
 import Foundation
 
-/// Turns the arguments of writes into what the engine takes, or says why they make no sense.
+/// Turns the arguments of writes into what the engine takes, or says why they are invalid.
 enum WriteRules {
   /// A write as the engine takes it.
   ///

@@ -10,7 +10,7 @@ public final class FirestoreSettings {
     /// By the two older properties.
     case legacy(isPersistent: Bool, bytes: Int64)
     case settings(any LocalCacheSettings)
-    /// By both, which makes no sense.
+    /// By both, which is invalid.
     case contradiction
   }
 

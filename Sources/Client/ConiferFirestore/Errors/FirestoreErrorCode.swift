@@ -12,7 +12,7 @@ extension FirestoreError {
     case cancelled
     /// The cause is not known.
     case unknown
-    /// What was asked for makes no sense, whatever the state of the system.
+    /// What was asked for is invalid, whatever the state of the system.
     case invalidArgument
     /// It took too long.
     case deadlineExceeded

@@ -38,7 +38,7 @@ public final class Firestore: Sendable {
 
   /// A database; it opens its store and connects when it is first used.
   ///
-  /// What makes no sense in the configuration is logged as an error, and told by every call;
+  /// What is invalid in the configuration is logged as an error, and told by every call;
   /// ``FirestoreConfiguration/validate()`` tells before. Two databases that are open at once have each a
   /// storage of their own.
   public convenience init(_ configuration: FirestoreConfiguration) {
@@ -82,7 +82,7 @@ public final class Firestore: Sendable {
 
   /// Changes the configuration before the first use.
   ///
-  /// What makes no sense, or comes too late, changes nothing and is logged as an error.
+  /// What is invalid, or comes too late, changes nothing and is logged as an error.
   func configure(
     _ name: String, _ change: (inout FirestoreConfiguration) throws(FirestoreError) -> Void
   ) {
@@ -113,7 +113,7 @@ extension Firestore {
   /// The engine; the first call makes it.
   ///
   /// - Throws: `failedPrecondition` when the database was terminated, `invalidArgument` when its
-  ///   configuration makes no sense.
+  ///   configuration is invalid.
   func engine() throws(FirestoreError) -> any DocumentEngine {
     let (result, isNew) = state.withLock {
       state -> (Result<any DocumentEngine, FirestoreError>, Bool) in

@@ -61,7 +61,7 @@ extension Firestore {
     } catch {
       throw FirestoreError(
         .invalidArgument,
-        "The index configuration makes no sense: \(error.message). Give the text that the vendor's "
+        "The index configuration is invalid: \(error.message). Give the text that the vendor's "
           + "tool exports.", cause: error.description)
     }
   }

@@ -51,7 +51,7 @@ public final class AggregateQuery: Sendable {
   ///
   /// - Parameter source: where.
   /// - Throws: `unavailable` when the server had to be asked and cannot be reached; `invalidArgument` for
-  ///   what makes no sense; `permissionDenied`; `cancelled`.
+  ///   what is invalid; `permissionDenied`; `cancelled`.
   nonisolated(nonsending)
     public func getAggregation(
       source: AggregateSource

@@ -85,7 +85,7 @@ extension CollectionReference {
   ///
   /// - Parameter data: its fields.
   /// - Returns: the document.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
   @discardableResult
   nonisolated(nonsending)
     public func addDocument(

@@ -5,7 +5,7 @@ extension DocumentReference {
   /// Replaces the document, and waits until the server has.
   ///
   /// - Parameter documentData: its fields.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
   nonisolated(nonsending)
     public func setData(_ documentData: [String: Any]) async throws(FirestoreError)
   { try await enqueue(.set(documentData)).applied() }
@@ -15,7 +15,7 @@ extension DocumentReference {
   /// - Parameters:
   ///   - documentData: the fields.
   ///   - merge: whether fields stay that the data has not.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
   nonisolated(nonsending)
     public func setData(
       _ documentData: [String: Any], merge: Bool
@@ -27,7 +27,7 @@ extension DocumentReference {
   /// - Parameters:
   ///   - documentData: the fields; what is not named is left out.
   ///   - mergeFields: the fields to replace, as `String` or ``FieldPath``; each is in the data.
-  /// - Throws: why it makes no sense, was not queued, or was refused; `cancelled`.
+  /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
   nonisolated(nonsending)
     public func setData(
       _ documentData: [String: Any], mergeFields: [Any]
@@ -37,7 +37,7 @@ extension DocumentReference {
   /// Replaces some fields of the document, and waits until the server has.
   ///
   /// - Parameter fields: values by `String`, such as `address.city`, or ``FieldPath``.
-  /// - Throws: `notFound` when there is no such document; why it makes no sense, was not queued, or was
+  /// - Throws: `notFound` when there is no such document; why it is invalid, was not queued, or was
   ///   refused; `cancelled`.
   nonisolated(nonsending)
     public func updateData(_ fields: [AnyHashable: Any]) async throws(FirestoreError)

@@ -5,7 +5,7 @@ extension Query {
   /// Downloads the documents and keeps them in the cache and up to date, without a listener and across
   /// restarts; or ends that.
   ///
-  /// - Parameter keepSynced: whether to. A query that makes no sense is logged as an error.
+  /// - Parameter keepSynced: whether to. A query that is invalid is logged as an error.
   public final func keepSynced(_ keepSynced: Bool) {
     firestore.keep(keepSynced, Result { () throws(FirestoreError) in try checked() })
   }

@@ -37,7 +37,7 @@ extension Query {
   /// - Parameter source: where from.
   /// - Returns: the documents, which are empty where the cache has none.
   /// - Throws: `unavailable` when the server had to be asked and cannot be reached; `invalidArgument`
-  ///   for a query that makes no sense; `permissionDenied`; `cancelled`.
+  ///   for a query that is invalid; `permissionDenied`; `cancelled`.
   nonisolated(nonsending)
     public final func getDocuments(
       source: FirestoreSource = .default
@@ -96,7 +96,7 @@ extension Query {
 }
 
 extension Firestore {
-  /// Begins to listen, or tells once on the callback queue why that makes no sense.
+  /// Begins to listen, or tells once on the callback queue why that is invalid.
   func listen(
     _ query: Result<DocumentQuery, FirestoreError>, _ options: SnapshotListenOptions,
     _ told: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void

@@ -8,7 +8,7 @@ public class Query: @unchecked Sendable {
   // Unchecked, as classes that are not final always are; all members are constant.
   /// The database that it belongs to.
   public final let firestore: Firestore
-  /// What is asked for, or why it makes no sense.
+  /// What is asked for, or why it is invalid.
   final let documentQuery: Result<DocumentQuery, FirestoreError>
 
   init(_ firestore: Firestore, _ documentQuery: Result<DocumentQuery, FirestoreError>) {
@@ -40,7 +40,7 @@ public class Query: @unchecked Sendable {
 
   /// What is asked for, checked as a whole.
   ///
-  /// - Throws: `invalidArgument` for a query that makes no sense.
+  /// - Throws: `invalidArgument` for a query that is invalid.
   final func checked() throws(FirestoreError) -> DocumentQuery {
     let query = try documentQuery.get()
     do throws(DocumentError) {

@@ -5,7 +5,7 @@ import ConiferWire
 struct TransactionState: Sendable {
   private enum Stage {
     case open
-    /// Something made no sense, or what was read changed: it cannot be committed, even if the app passes
+    /// Something was invalid, or what was read changed: it cannot be committed, even if the app passes
     /// over the error.
     case failed(FirestoreError)
     /// It was committed or given up.
@@ -94,7 +94,7 @@ struct TransactionState: Sendable {
   ///
   /// - Returns: what is to be committed: the writes, and what holds the documents that were only read as they
   ///   were.
-  /// - Throws: what it failed with, such as a write that makes no sense.
+  /// - Throws: what it failed with, such as a write that is invalid.
   @discardableResult
   mutating func end() throws(FirestoreError) -> [Mutation] {
     defer { stage = .ended }

@@ -165,7 +165,7 @@ extension DataReader {
     do throws(DocumentError) {
       return try make()
     } catch {
-      throw refused("the value makes no sense", error.message)
+      throw refused("the value is invalid", error.message)
     }
   }
 

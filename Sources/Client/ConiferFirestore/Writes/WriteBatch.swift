@@ -3,7 +3,7 @@ import Synchronization
 
 /// A batch of writes that the server applies whole or not at all.
 ///
-/// It may be used from any thread. What makes no sense is told when it is committed; once it is, it takes
+/// It may be used from any thread. What is invalid is told when it is committed; once it is, it takes
 /// no more writes.
 public final class WriteBatch: Sendable {
   private enum State: Sendable {
@@ -134,7 +134,7 @@ extension WriteBatch {
 
   /// Queues the writes, and waits until the server has made them.
   ///
-  /// - Throws: why they make no sense, were not queued, or were refused; `cancelled`.
+  /// - Throws: why they are invalid, were not queued, or were refused; `cancelled`.
   nonisolated(nonsending)
     public func commit() async throws(FirestoreError)
   { try await enqueue().applied() }

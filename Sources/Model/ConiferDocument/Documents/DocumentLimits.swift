@@ -37,7 +37,7 @@ public enum DocumentLimits {
 }
 
 extension DocumentPath {
-  /// Checks that a document may be written here.
+  /// Checks that a document may be written at this path.
   ///
   /// - Throws: `invalidPath` when an id is `.` or `..`, has the form `__…__` without being a numeric
   ///   id, or is too long, or when the path is too long or too deep.

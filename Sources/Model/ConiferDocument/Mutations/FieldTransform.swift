@@ -34,7 +34,7 @@ extension FieldTransform.Operation {
   ///
   /// - Parameters:
   ///   - value: what the field has; none when there is no such field.
-  ///   - written: when the write was made here.
+  ///   - written: when the write was made on this device.
   public func applied(to value: DocumentValue?, written: Timestamp) -> DocumentValue {
     switch self {
     case .serverTimestamp:
@@ -55,7 +55,7 @@ extension FieldTransform.Operation {
   ///
   /// - Parameters:
   ///   - value: what the field has; none when there is no such field.
-  ///   - result: the server's result. It has none for array operations, which are computed here.
+  ///   - result: the server's result. It has none for array operations, which are computed on this device.
   public func acknowledged(on value: DocumentValue?, result: DocumentValue) -> DocumentValue {
     switch self {
     case .arrayUnion, .arrayRemove: return applied(to: value, written: .zero)

@@ -3,7 +3,7 @@ extension Mutation {
   ///
   /// - Parameters:
   ///   - document: the document before the write.
-  ///   - written: when the write was made here.
+  ///   - written: when the write was made on this device.
   /// - Returns: the document with the write; the same one when the precondition does not hold.
   public func applied(to document: Document, written: Timestamp) -> Document {
     guard precondition.holds(for: document) else { return document }

@@ -1,6 +1,6 @@
 /// A batch of mutations that the server applies whole or not at all.
 public struct MutationBatch: Sendable, Hashable {
-  /// When the writes were made here: the estimate of all their server timestamps.
+  /// When the writes were made on this device: the estimate of all their server timestamps.
   public let written: Timestamp
   /// The values that incremented fields had before the batch. When the batch is applied again to a
   /// document that already has its effect, these values are set first, so that nothing is

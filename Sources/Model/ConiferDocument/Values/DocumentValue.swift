@@ -13,7 +13,7 @@ public enum DocumentValue: Sendable {
   case double(Double)
   /// A moment.
   case timestamp(Timestamp)
-  /// The placeholder for a time that the server sets: when the write was made here, and the last
+  /// The placeholder for a time that the server sets: when the write was made on this device, and the last
   /// value that was not such a placeholder.
   indirect case serverTimestamp(written: Timestamp, previous: DocumentValue?)
   /// A text, compared by its UTF-8 bytes.

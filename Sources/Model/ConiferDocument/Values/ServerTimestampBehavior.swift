@@ -2,7 +2,7 @@
 public enum ServerTimestampBehavior: Sendable, Hashable {
   /// Null.
   case none
-  /// The time when the write was made here.
+  /// The time when the write was made on this device.
   case estimate
   /// The last value that was no such placeholder; null when there was none.
   case previous

@@ -14,7 +14,7 @@ extension Path {
     try validate(allowingInfo: true)
   }
 
-  /// Checks that an app may write a node here: keys, limits of every whole path, and values.
+  /// Checks that an app may write a node at this path: keys, limits of every whole path, and values.
   ///
   /// - Parameter node: the data; empty when the place is to be deleted.
   /// - Throws: `TreeError.invalidKey`, `.pathTooLong`, `.pathTooDeep`, `.leafTooLarge` (strings

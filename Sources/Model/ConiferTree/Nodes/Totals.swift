@@ -1,6 +1,6 @@
 /// Sums over a map of children, kept with it so that reading them costs nothing.
 struct Totals: Sendable, Equatable {
-  /// Children directly here.
+  /// Children of this node.
   var count = 0
   /// Leaves at any depth.
   var leaves = 0
@@ -8,7 +8,7 @@ struct Totals: Sendable, Equatable {
   var bytes = 0
   /// Levels of keys below.
   var depth: Int32 = 0
-  /// Whether a child directly here has a priority.
+  /// Whether a child of this node has a priority.
   var hasPriorities = false
   /// Whether a value or a priority at any depth is a server value.
   var hasServerValues = false

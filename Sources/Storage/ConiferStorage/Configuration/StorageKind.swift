@@ -35,7 +35,7 @@ public struct StorageKind: Sendable {
   ///   - needsPath: whether a URL must name a directory.
   ///   - files: the names of which one at least stands in the directory of every such store.
   ///   - make: turns a checked URL and its common options into a configuration; throws `invalid`
-  ///     for an option value that makes no sense.
+  ///     for an option value that is invalid.
   public init(
     name: String, options: [Option] = [], needsPath: Bool = true,
     files: [String] = [],

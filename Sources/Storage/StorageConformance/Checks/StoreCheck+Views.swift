@@ -172,7 +172,7 @@ extension StoreCheck {
             "800 KB of values raised live from \(empty.live) to \(full.live) only")
           try require(
             full.live <= full.file + full.free && full.free >= 0 && full.file > 0,
-            "size makes no sense: \(full)")
+            "size is invalid: \(full)")
           try store.change { $0.clear(.b, from: [], to: [0xFF]) }
           for _ in 0..<200 { if try !store.tidy(.milliseconds(20)) { break } }
           let cleared = try store.size()

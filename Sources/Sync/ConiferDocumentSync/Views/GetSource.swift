@@ -3,11 +3,11 @@ package import ConiferWire
 
 /// Where an app wants a document or the documents of a query from, once.
 package enum GetSource: Sendable, Hashable {
-  /// The server; what is here when it cannot be reached.
+  /// The server; the cache when it cannot be reached.
   case `default`
   /// The server only.
   case server
-  /// What is here only.
+  /// The cache only.
   case cache
 
   /// What a get listens with until the first event; the cache is read without a listen.
@@ -52,7 +52,7 @@ package enum GetSource: Sendable, Hashable {
     return document
   }
 
-  /// The answer to a get of a query, from the first event of a listen, or of a view of what is here.
+  /// The answer to a get of a query, from the first event of a listen, or of a view of the cache.
   ///
   /// - Throws: `unavailable` when the server had to be asked and cannot be reached.
   package func documents(in snapshot: ViewSnapshot) throws(StatusError) -> ViewSnapshot {

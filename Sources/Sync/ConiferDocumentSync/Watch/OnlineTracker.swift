@@ -7,7 +7,7 @@ package enum OnlineState: Sendable, Hashable {
   case unknown
   /// The server has said something since the stream was opened.
   case online
-  /// The server cannot be reached, or the app wants no network: listeners show what is here.
+  /// The server cannot be reached, or the app wants no network: listeners show the cache.
   case offline
 }
 

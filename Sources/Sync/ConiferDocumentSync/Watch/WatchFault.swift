@@ -1,7 +1,7 @@
 package import ConiferDocument
 package import ConiferWire
 
-/// What a server said that makes no sense and is passed over; the log is told of each kind once a stream.
+/// What a server said that is invalid and is passed over; the log is told of each kind once a stream.
 package enum WatchFault: Sendable, Hashable, CustomStringConvertible {
   /// A document is said to match a target that does not look where it is.
   case misplaced(DocumentPath, TargetID)

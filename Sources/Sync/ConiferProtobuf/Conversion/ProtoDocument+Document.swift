@@ -13,7 +13,7 @@
   extension Document {
     /// A document of a database, as a server sends it.
     ///
-    /// - Throws: when its name or a value makes no sense, it is of another database, or it is not told when it was changed.
+    /// - Throws: when its name or a value is invalid, it is of another database, or it is not told when it was changed.
     package init(
       _ document: ProtoDocument, in database: DatabaseID, readTime: Timestamp = .zero
     ) throws(ProtoError) {

@@ -1,7 +1,7 @@
 #if GRPC
   import ConiferDocument
 
-  /// What a message holds makes no sense.
+  /// What a message holds is invalid.
   package struct ProtoError: Error, Sendable, Hashable, CustomStringConvertible {
     /// What is wrong, as a sentence.
     package let message: String

@@ -27,9 +27,9 @@
 
   extension WatchChange {
     /// What a server says on the stream of listens, and the moment up to which all was said of all targets, when it is
-    /// that; nil for what is not known here. What makes no sense of a document is `unreadable`.
+    /// that; nil for what is not known here. What is invalid of a document is `unreadable`.
     ///
-    /// - Throws: when anything else makes no sense.
+    /// - Throws: when anything else is invalid.
     package static func read(
       _ response: ProtoListenResponse, in database: DatabaseID
     ) throws(ProtoError) -> (change: WatchChange, version: Timestamp?)? {

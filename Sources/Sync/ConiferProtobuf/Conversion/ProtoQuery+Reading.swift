@@ -7,7 +7,7 @@
   extension StructuredQuery {
     /// The parts of a query.
     ///
-    /// - Throws: `invalidArgument` for what makes no sense, `unimplemented` for parts that are not known here, without
+    /// - Throws: `invalidArgument` for what is invalid, `unimplemented` for parts that are not known here, without
     ///   which the query would be another one.
     package init(_ query: ProtoStructuredQuery) throws(StatusError) {
       self.init()
@@ -135,7 +135,7 @@
   }
 
   extension StatusError {
-    /// Has a message that makes no sense refused as `invalidArgument`.
+    /// Has a message that is invalid refused as `invalidArgument`.
     package static func refusing<R>(
       _ body: () throws(ProtoError) -> R
     ) throws(StatusError) -> R {

@@ -46,7 +46,7 @@
     /// The writes were applied even if this client cannot read all of their results. Results that
     /// it cannot read are left out, so that the writes are not sent again.
     ///
-    /// - Throws: when the commit's time makes no sense.
+    /// - Throws: when the commit's time is invalid.
     package init(
       commitTime: Google_Protobuf_Timestamp, _ results: [ProtoWriteResult]
     ) throws(ProtoError) {

@@ -7,7 +7,7 @@
   extension Mutation {
     /// A write to a document of a database.
     ///
-    /// - Throws: `invalidArgument` for a write that makes no sense, or is of another database.
+    /// - Throws: `invalidArgument` for a write that is invalid, or is of another database.
     package init(_ write: ProtoWrite, in database: DatabaseID) throws(StatusError) {
       let mask = write.hasUpdateMask ? try FieldMask(write.updateMask) : nil
       var transforms = write.updateTransforms

@@ -115,7 +115,7 @@ final class Overlay {
 struct OverlayCursor {
   private let filter: OverlayFilter
   private let visits: OverlayVisits
-  /// What the newest write at or above the path put here; nil when there is none.
+  /// What the newest write at or above the path put there; nil when there is none.
   private(set) var cover: Node?
   /// That write; only newer ones below it show.
   private var floor: LanePosition?
@@ -161,7 +161,7 @@ struct OverlayCursor {
   /// The server's data with the writes laid over it.
   ///
   /// - Parameters:
-  ///   - server: what the server has here.
+  ///   - server: what the server has at the path.
   ///   - isWhole: whether that is the whole node; otherwise its children are whole, others are unknown,
   ///     and only a write of a whole child adds one.
   func applied(to server: Node, isWhole: Bool = true) -> Node {
@@ -185,7 +185,7 @@ struct OverlayCursor {
   ///
   /// - Parameters:
   ///   - old: the data as it was.
-  ///   - server: what the server has here.
+  ///   - server: what the server has at the path.
   ///   - keys: the way down to where writes or the server's data changed.
   ///   - isWhole: as in `applied(to:isWhole:)`.
   func refreshed(

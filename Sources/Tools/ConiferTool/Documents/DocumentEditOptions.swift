@@ -21,7 +21,7 @@ struct DocumentEditOptions: ParsableArguments {
   ) async throws {
     // The write is checked first, so that a refused one creates no store.
     let mutation = try mutation(try documents.databaseID())
-    func write(_ opened: DocumentStore) async throws {
+    func write(_ opened: OpenDocumentTree) async throws {
       if edit.enqueue {
         try await queue(mutation, words, opened, console)
       } else {
@@ -37,7 +37,7 @@ struct DocumentEditOptions: ParsableArguments {
 
   /// Stores what the server would say of the document after the write.
   private func commit(
-    _ mutation: Mutation, _ words: String, _ opened: DocumentStore, _ console: Console
+    _ mutation: Mutation, _ words: String, _ opened: OpenDocumentTree, _ console: Console
   ) async throws {
     let path = mutation.path
     let now = Timestamp.now
@@ -56,7 +56,7 @@ struct DocumentEditOptions: ParsableArguments {
   }
 
   private func queue(
-    _ mutation: Mutation, _ words: String, _ opened: DocumentStore, _ console: Console
+    _ mutation: Mutation, _ words: String, _ opened: OpenDocumentTree, _ console: Console
   ) async throws {
     let lane = opened.lane(edit.identity ?? "")
     let shown = try opened.backend.inspectDocuments { try $0.document(lane, mutation.path) }

@@ -27,7 +27,7 @@ struct DocumentExporter {
   private(set) var unknown = 0
 
   init(
-    _ view: any DocumentView, _ opened: DocumentStore, _ form: Form,
+    _ view: any DocumentView, _ opened: OpenDocumentTree, _ form: Form,
     sink: @escaping ([UInt8]) throws -> Void
   ) {
     self.view = view

@@ -63,7 +63,7 @@ struct DocumentImporter {
   ///   - progress: gets how many bytes were read and how many documents are stored, after each commit.
   /// - Returns: how many documents there were.
   mutating func load(
-    _ opened: DocumentStore, _ progress: (_ bytes: Int, _ documents: Int) throws -> Void
+    _ opened: OpenDocumentTree, _ progress: (_ bytes: Int, _ documents: Int) throws -> Void
   ) async throws -> Int {
     var count = 0
     var edits: [DocumentEdit] = []

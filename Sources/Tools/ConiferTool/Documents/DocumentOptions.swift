@@ -26,27 +26,27 @@ struct DocumentOptions: ParsableArguments {
 
   /// Opens the store, creates it and the tree if they are missing, and closes it afterwards.
   func editing<R>(
-    _ console: Console, _ body: (DocumentStore) async throws -> R
+    _ console: Console, _ body: (OpenDocumentTree) async throws -> R
   ) async throws -> R {
     let database = try databaseID()
     return try await store.editing(console, .documents) { opened in
-      try await body(DocumentStore(store: opened, database: database))
+      try await body(OpenDocumentTree(store: opened, database: database))
     }
   }
 
   /// Opens a store that is there, with a tree of documents that is there, and closes it afterwards.
   func reading<R>(
-    _ console: Console, _ body: (DocumentStore) async throws -> R
+    _ console: Console, _ body: (OpenDocumentTree) async throws -> R
   ) async throws -> R {
     let database = try databaseID()
     return try await store.reading(console, .documents) { opened in
-      try await body(DocumentStore(store: opened, database: database))
+      try await body(OpenDocumentTree(store: opened, database: database))
     }
   }
 }
 
 /// An open store and the tree of documents in it that a command is about.
-struct DocumentStore {
+struct OpenDocumentTree {
   let store: TreeStore
   let database: DatabaseID
 

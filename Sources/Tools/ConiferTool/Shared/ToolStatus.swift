@@ -4,7 +4,7 @@ enum ToolStatus: Int32, CaseIterable {
   case success = 0
   /// `demo` found that something acknowledged is missing.
   case disproved = 1
-  /// The arguments, the store's URL or a query make no sense.
+  /// The arguments, the store's URL or a query are invalid.
   case usage = 64
   /// JSON, a key, a path or a value is not as it must be.
   case badData = 65

@@ -9,7 +9,7 @@ enum DocumentRecord {
     static let found: UInt8 = 1
     static let missing: UInt8 = 2
     static let unknown: UInt8 = 3
-    /// Set when a write made here was accepted and the server has not sent it back.
+    /// Set when a write of this device was accepted and the server has not sent it back.
     static let committed: UInt8 = 0x80
     /// Set when the creation time is stored.
     static let hasCreateTime: UInt8 = 0x40
