@@ -154,16 +154,53 @@ import Testing
     view.take(F.document("c", 1, .pending))
     #expect(view.take(F.document("c", result, version: 3, .committed)).snapshot == nil)
     // This is older than the write.
-    let early = view.apply(view.changes([]), asOf: F.time(2))
+    let early = view.apply(view.changes([], asOf: F.time(2)))
     #expect(early.snapshot == nil && early.intoLimbo.isEmpty)
-    let later = view.apply(view.changes([]), asOf: F.time(3))
+    // The server has not said everything on the stream of the moment.
+    #expect(view.apply(view.changes([])).snapshot == nil)
+    let later = view.apply(view.changes([], asOf: F.time(3)))
     #expect(later.intoLimbo == F.paths("c/c") && later.snapshot?.isFromCache == true)
-    #expect(later.snapshot?.told == (result == 1 ? [] : ["modified c"]))
-    #expect(later.snapshot?.hasPendingWrites == true)
+    #expect(later.snapshot?.told == [result == 1 ? "metadata c" : "modified c"])
+    #expect(later.snapshot?.hasPendingWrites == false)
     let resolved = view.take(F.missing("c", version: 4))
     #expect(resolved.outOfLimbo == F.paths("c/c"))
     #expect(resolved.snapshot?.ids == ["a"] && resolved.snapshot?.isFromCache == false)
     #expect(resolved.snapshot?.hasPendingWrites == false)
+  }
+
+  @Test func `waits for an accepted write that the moment itself tells`() throws {
+    var view = QueryView(try F.query())
+    view.take(F.document("a"), target: TargetChange(isCurrent: true, added: F.list("c/a")))
+    view.take(F.document("c", 1, .pending))
+    #expect(view.take(F.document("c", 7, version: 2, .committed)).snapshot == nil)
+    let event = TargetChange(isCurrent: true, added: F.list("c/c"))
+    // As part of an event that is stored in parts.
+    let update = view.apply(view.changes([], asOf: F.time(3), event), event)
+    #expect(update.snapshot == nil && update.intoLimbo.isEmpty)
+  }
+
+  @Test(arguments: [1, 2, 3], [true, false])
+  func `with a limit tells an accepted write that stays within it once`(
+    limit: Int, isFirst: Bool
+  ) throws {
+    func number(_ n: Int64) -> Int64 { isFirst ? n : -n }
+    var view = QueryView(try F.query(first: isFirst ? limit : nil, last: isFirst ? nil : limit))
+    let others = (1..<limit).map { F.document("o\($0)", number(Int64($0) * 10)) }
+    _ = view.apply(
+      view.changes(others), TargetChange(isCurrent: true, added: others.map(\.path)))
+    // The guess comes first, the result last, and the server has no others.
+    view.take(F.document("c", number(0), .pending))
+    let accepted = F.document("c", number(99), version: 2, .committed)
+    var changes = view.changes([accepted])
+    if changes.needsRefill { changes = view.changes(others + [accepted], after: changes) }
+    let update = view.apply(changes)
+    #expect(!changes.needsRefill && update.snapshot == nil && update.intoLimbo.isEmpty)
+    let told = try #require(
+      view.take(
+        F.document("c", number(99), version: 2),
+        target: TargetChange(isCurrent: true, added: F.list("c/c"))
+      ).snapshot)
+    #expect(told.told == ["modified c"] && !told.hasPendingWrites && !told.isFromCache)
   }
 
   @Test func `with a limit drops what is beyond it`() throws {

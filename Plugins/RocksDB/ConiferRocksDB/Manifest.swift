@@ -85,7 +85,9 @@
       }
       let there = numbers(".sst")
       guard files.isSubset(of: there) else { return false }
-      for log in try WriteAheadLog.logs(directory) {
+      // RocksDB removes older logs, which may have failed.
+      for log in try WriteAheadLog.logs(directory)
+      where (UInt64(log.name.dropLast(4)) ?? firstLog) >= firstLog {
         let head = try System.read(directory + "/" + log.name, log.length)
         guard let first = WriteAheadLog.record(head, at: 0)?.head else { continue }
         guard let note = WriteAheadLog.Note(first) else { return false }

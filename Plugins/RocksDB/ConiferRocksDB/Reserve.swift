@@ -35,9 +35,9 @@
         do throws(StoreError) {
           return try System.allocate(directory + "/" + name, length)
         } catch {
+          guard error.code == .full else { return }
           // What came of it is given back, so that a smaller one has room.
           release(directory)
-          guard error.code == .full else { return }
           length /= 2
         }
       }

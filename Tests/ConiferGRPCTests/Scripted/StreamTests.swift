@@ -32,6 +32,7 @@
       #expect(call.header("authorization") == "Bearer secret")
       #expect(call.header("google-cloud-resource-prefix") == "projects/my app/databases/näh")
       #expect(call.header("x-goog-request-params") == "project_id=my%20app&database_id=n%C3%A4h")
+      #expect(call.header("x-goog-api-client") == "gl-swift conifer")
       #expect(call.header("x-app") == "me")
       line.stream.close()
       #expect(await line.end() == nil)

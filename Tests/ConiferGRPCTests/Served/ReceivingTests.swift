@@ -110,10 +110,15 @@
 
     /// 100 MiB of one stream may wait for a database, which 12 of these batches exceed.
     @Test(
-      "Large batches that come faster than they are made wait on the connection, and all are made")
+      "Large batches that come faster than they are made wait on the connection, and all are made",
+      .enabled(
+        if: ProcessInfo.processInfo.environment["CONIFER_LOAD"] != nil,
+        "It takes more than a minute; the long run has it."))
     func flood() async throws {
       // It blocks the store's thread, which nobody else needs, once the store is there: it makes a commit of its own.
       let gate = DispatchSemaphore(value: 0)
+      // A test that has failed must not keep the store.
+      defer { gate.signal() }
       let isShut = Atomic(false)
       let store = GuardedStore(MemoryStore()) { _ in
         if isShut.exchange(false, ordering: .relaxed) { gate.wait() }
@@ -157,9 +162,9 @@
         let bytes = RawStream.framed(try batch.serializedBytes())
         isShut.store(true, ordering: .relaxed)
         for _ in 0..<12 { call.begin(bytes) }
-        // The database has two of them, the stream waits with the third, and the others wait before it.
+        // The database has two of them, the stream waits with the third at most, and the others wait before it.
         try await served.until {
-          served.grpc.requestBytes == 10 * bytes.count || served.grpc.callCount == 0
+          served.grpc.requestBytes >= 9 * bytes.count || served.grpc.callCount == 0
         }
         #expect(served.grpc.callCount == 1)
         gate.signal()

@@ -24,7 +24,10 @@
         ]
       let paths = (environment["PATH"] ?? "").split(separator: ":")
       guard paths.contains(where: { FileManager.default.isExecutableFile(atPath: "\($0)/java") })
-      else { return nil }
+      else {
+        print("No Java for the Firestore emulator: its tests are skipped.")
+        return nil
+      }
       let found = places.first { FileManager.default.isReadableFile(atPath: $0) }
       if found == nil { print("No Firestore emulator: its tests are skipped.") }
       return found

@@ -78,7 +78,7 @@ enum DocumentSamples {
       let scope = random.pick([DocumentIndex.Scope.collection, .collection, .group])
       let id = random.pick(["c", "c", "e"])
       // Stores may hold indexes whose field that contains comes later.
-      let isStored = random.chance(20)
+      let isStored = fields.first?.kind == .descending
       let index =
         isStored
         ? try? DocumentIndex(stored: id, fields, scope: scope)

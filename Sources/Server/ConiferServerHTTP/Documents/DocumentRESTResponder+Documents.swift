@@ -15,6 +15,18 @@ extension DocumentRESTResponder {
     return json(document.showing(mask), call)
   }
 
+  /// A page's token as base 64 that may stand in a URL as it is.
+  static func pageToken(_ bytes: [UInt8]) -> String {
+    String(
+      Base64.encode(bytes).map { character -> Character in
+        switch character {
+        case "+": "-"
+        case "/": "_"
+        default: character
+        }
+      })
+  }
+
   func list(_ call: Call, _ collection: CollectionPath) async throws(StatusError) -> [UInt8] {
     try call.checkParameters([
       "pageSize", "pageToken", "orderBy", "mask.fieldPaths", "showMissing", "transaction",
@@ -41,7 +53,7 @@ extension DocumentRESTResponder {
     }
     if let next = found.value.next {
       writer.key("nextPageToken")
-      writer.string(Base64.encode(next))
+      writer.string(Self.pageToken(next))
     }
     writer.endObject()
     return writer.bytes

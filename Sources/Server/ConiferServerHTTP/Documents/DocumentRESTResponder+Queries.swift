@@ -148,7 +148,7 @@ extension DocumentRESTResponder {
     }
     if let next = found.value.next {
       writer.key("nextPageToken")
-      writer.string(Base64.encode(next))
+      writer.string(Self.pageToken(next))
     }
     writer.endObject()
     return writer.bytes

@@ -233,7 +233,10 @@ package struct ListenMachine: Sendable {
       return []
     }
     listened[number]?.refill = nil
-    return finish(number, item.view.changes(documents, after: refill.changes), refill.event)
+    let changes = item.view.changes(
+      documents, after: refill.changes, asOf: moment(of: item.target, refill.event),
+      refill.event?.targets[item.target])
+    return finish(number, changes, refill.event)
   }
 
   /// An event could not be stored. Targets that the server refused are asked for again, so that
@@ -264,8 +267,11 @@ package struct ListenMachine: Sendable {
     for (number, documents) in affected(by: documents, event) {
       // No copy of the view is held, so that it is changed in place.
       guard let place = listened.index(forKey: number) else { continue }
+      let target = listened.values[place].target
       let waiting = listened.values[place].refill
-      let changes = listened.values[place].view.changes(documents, after: waiting?.changes)
+      let changes = listened.values[place].view.changes(
+        documents, after: waiting?.changes, asOf: moment(of: target, event),
+        event?.targets[target])
       if let waiting {
         // The requested read has not finished yet; its result will also cover these changes.
         listened.values[place].refill = Refill(changes: changes, event: event ?? waiting.event)
@@ -295,14 +301,18 @@ package struct ListenMachine: Sendable {
     return found.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
+  /// Up to when the server has said everything of a target with an event. An answer to a write alone says nothing of targets.
+  private func moment(of target: TargetID, _ event: RemoteEvent?) -> Timestamp? {
+    event == nil ? nil : watch.completeness(of: target)
+  }
+
   private mutating func finish(
     _ number: ViewNumber, _ changes: ViewChanges, _ event: RemoteEvent?
   ) -> [SyncAction] {
     guard let place = listened.index(forKey: number) else { return [] }
     let target = listened.values[place].target
     let update = listened.values[place].view.apply(
-      changes, event?.targets[target], isPendingReset: event?.mismatches[target] != nil,
-      asOf: event?.version)
+      changes, event?.targets[target], isPendingReset: event?.mismatches[target] != nil)
     if !listened.values[place].view.heldResults.isEmpty {
       holding.insert(number)
     } else if !holding.isEmpty {

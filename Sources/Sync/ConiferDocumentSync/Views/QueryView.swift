@@ -66,10 +66,8 @@ package struct QueryView: Sendable {
   ///   - changes: what `changes` computed, after the last step of the view.
   ///   - change: what the server says of the query's target.
   ///   - isPendingReset: whether the target is asked for anew, since what the client had was wrong.
-  ///   - moment: up to when the server has said everything; nil when it has said nothing new.
   package mutating func apply(
-    _ changes: ViewChanges, _ change: TargetChange? = nil, isPendingReset: Bool = false,
-    asOf moment: Timestamp? = nil
+    _ changes: ViewChanges, _ change: TargetChange? = nil, isPendingReset: Bool = false
   ) -> Update {
     let oldDocuments = documents
     documents = changes.documents
@@ -78,9 +76,9 @@ package struct QueryView: Sendable {
     // First what the server says: most of what comes into a view is confirmed by it.
     if let change { take(change) }
     if let change, !change.resumeToken.isEmpty { hasToken = true }
-    var all = changes.changes
-    if !(change.map { all.isFirst(with: $0.added) } ?? false) { all.forEachPath { confirm($0) } }
-    if let moment, isCurrent, !isPendingReset { showUnsentResults(asOf: moment, &all) }
+    if !(change.map { changes.changes.isFirst(with: $0.added) } ?? false) {
+      changes.changes.forEachPath { confirm($0) }
+    }
 
     var intoLimbo: Set<DocumentPath> = []
     var outOfLimbo: Set<DocumentPath> = []
@@ -96,10 +94,10 @@ package struct QueryView: Sendable {
     syncState = newState
 
     var snapshot: ViewSnapshot?
-    if stateChanged || !all.isEmpty {
+    if stateChanged || !changes.changes.isEmpty {
       snapshot = ViewSnapshot(
         query: query, documents: documents, oldDocuments: oldDocuments,
-        changes: all.sorted(by: order), pendingPaths: pendingPaths,
+        changes: changes.changes.sorted(by: order), pendingPaths: pendingPaths,
         isFromCache: !isSynced, syncStateChanged: stateChanged, excludesMetadataChanges: false,
         hasCachedResults: change.map { !$0.resumeToken.isEmpty } ?? false)
     }
@@ -135,20 +133,6 @@ package struct QueryView: Sendable {
     for path in change.added where !unconfirmedPaths.isEmpty { unconfirmedPaths.remove(path) }
     for path in change.removed { confirm(path) }
     isCurrent = change.isCurrent
-  }
-
-  /// Shows the results of accepted writes that the server has not sent although it has said everything since: somebody
-  /// has changed their documents again. Whether the query still matches these is unconfirmed.
-  private mutating func showUnsentResults(asOf moment: Timestamp, _ changes: inout ChangeSet) {
-    for (path, document) in heldResults.sorted(by: { $0.key < $1.key })
-    where document.version <= moment && !matchedPaths.contains(path) {
-      heldResults[path] = nil
-      if documents[path]?.fields != document.fields {
-        changes.track(DocumentChange(.modified, document))
-      }
-      documents.insert(document)
-      confirm(path)
-    }
   }
 
   /// Adds a document to the unconfirmed ones, or removes it from them.

@@ -32,15 +32,21 @@ extension QueryView {
   /// - Parameters:
   ///   - changed: the documents as they are now, those that no longer exist or match, too.
   ///   - previous: earlier changes that asked for a refill.
+  ///   - moment: up to when the server has said everything of the query's target, if that is new.
+  ///   - change: what it has said.
   package func changes(
-    _ changed: ArraySlice<Document>, after previous: ViewChanges? = nil
+    _ changed: ArraySlice<Document>, after previous: ViewChanges? = nil,
+    asOf moment: Timestamp? = nil, _ change: TargetChange? = nil
   ) -> ViewChanges {
     if previous == nil, let first = firstChanges(changed) { return first }
     var result = previous ?? unchanged
     result.needsRefill = false
     let edge = Edge(of: result.documents, query)
     for document in changed { take(document, edge, into: &result) }
-    showHeldResults(&result)
+    if !result.heldResults.isEmpty {
+      if let moment { showPassedResults(asOf: moment, change, edge, &result) }
+      showResultsBeyondLimit(isRefilled: previous != nil, &result)
+    }
     trim(&result)
     return result
   }
@@ -51,8 +57,11 @@ extension QueryView {
   }
 
   /// The same for documents in an array of their own.
-  package func changes(_ changed: [Document], after previous: ViewChanges? = nil) -> ViewChanges {
-    changes(changed[...], after: previous)
+  package func changes(
+    _ changed: [Document], after previous: ViewChanges? = nil, asOf moment: Timestamp? = nil,
+    _ change: TargetChange? = nil
+  ) -> ViewChanges {
+    changes(changed[...], after: previous, asOf: moment, change)
   }
 
   /// A fast path for an empty view; nil when the view has documents, or one document comes twice.
@@ -113,16 +122,52 @@ extension QueryView {
     if isMutated { result.pendingPaths.insert(path) } else { result.pendingPaths.remove(path) }
   }
 
-  /// Shows the results of accepted writes that the server may never send: those that come after all documents that the
-  /// limit has room for.
-  private func showHeldResults(_ result: inout ViewChanges) {
-    guard !result.heldResults.isEmpty, let edge = Edge(of: result.documents, query) else { return }
-    for (path, document) in result.heldResults.sorted(by: { $0.key < $1.key })
-    where edge.excludes(document, order) {
-      result.heldResults[path] = nil
-      result.changes.track(DocumentChange(.modified, document))
-      result.documents.insert(document)
-      result.needsRefill = true
+  // MARK: Results that the server does not send
+
+  /// Shows the results of accepted writes that the server has not sent although it has said everything since: somebody
+  /// has changed their documents again, or they do not belong to the query. Whether it still has them is unconfirmed.
+  private func showPassedResults(
+    asOf moment: Timestamp, _ change: TargetChange?, _ edge: Edge?, _ result: inout ViewChanges
+  ) {
+    let passed = result.heldResults.values.filter { document in
+      guard document.version <= moment else { return false }
+      if let change, change.added.contains(document.path) { return false }
+      return !matchedPaths.contains(document.path)
+        || change?.removed.contains(document.path) == true
+    }
+    for document in passed.sorted(by: { $0.path < $1.path }) {
+      show(document, &result)
+      if let edge, edge.excludes(document, order) { result.needsRefill = true }
+    }
+  }
+
+  /// Shows the results of accepted writes that are beyond the limit, so that the server need not send them. Whether they
+  /// are is known once the query was read again, since the view may lack documents that come before them.
+  private func showResultsBeyondLimit(isRefilled: Bool, _ result: inout ViewChanges) {
+    guard let limit = query.limit, result.documents.count >= limit.count else { return }
+    let room = isRefilled ? limit.count : limit.count - 1
+    let beyond = result.heldResults.values.filter { countBefore($0, result) >= room }
+    guard isRefilled else {
+      if !beyond.isEmpty { result.needsRefill = true }
+      return
+    }
+    for document in beyond.sorted(by: { $0.path < $1.path }) { show(document, &result) }
+  }
+
+  private func show(_ document: Document, _ result: inout ViewChanges) {
+    let isChanged = result.documents[document.path]?.fields != document.fields
+    result.heldResults[document.path] = nil
+    result.changes.track(DocumentChange(isChanged ? .modified : .metadata, document))
+    result.documents.insert(document)
+    result.pendingPaths.remove(document.path)
+  }
+
+  /// How many other documents come before a held result, on the side that a limit keeps.
+  private func countBefore(_ document: Document, _ result: ViewChanges) -> Int {
+    result.documents.count { other in
+      guard other.path != document.path else { return false }
+      let place = order(result.heldResults[other.path] ?? other, document)
+      return query.limit?.side == .last ? place > 0 : place < 0
     }
   }
 
@@ -140,24 +185,17 @@ extension QueryView {
   }
 }
 
-/// The last document that a full limit has room for, on the side that the limit cuts off.
+/// The document at the end that a full limit cuts off.
 private struct Edge {
   let document: Document
   let side: DocumentQuery.Side
 
   /// Nil when there is no limit, or it is not reached.
   init?(of documents: DocumentSet, _ query: DocumentQuery) {
-    guard let limit = query.limit, limit.count > 0, documents.count >= limit.count else {
-      return nil
-    }
-    let isFirst = limit.side == .first
-    if documents.count == limit.count {
-      guard let end = isFirst ? documents.last : documents.first else { return nil }
-      document = end
-    } else {
-      let all = Array(documents)
-      document = isFirst ? all[limit.count - 1] : all[all.count - limit.count]
-    }
+    guard let limit = query.limit, documents.count == limit.count,
+      let end = limit.side == .first ? documents.last : documents.first
+    else { return nil }
+    document = end
     side = limit.side
   }
 

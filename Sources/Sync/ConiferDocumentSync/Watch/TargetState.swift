@@ -19,6 +19,8 @@ struct TargetState: Sendable {
   private var requests: [Request] = []
   private var resumeToken: [UInt8] = []
   private(set) var isCurrent = false
+  /// The first snapshot in which the target was current.
+  private(set) var completeSince: Timestamp?
   /// Whether the next snapshot is to name the target.
   private(set) var hasPendingChanges: Bool
   /// How many documents more there are than at the last snapshot.
@@ -73,8 +75,11 @@ struct TargetState: Sendable {
   }
 
   /// Takes what the next snapshot says of the target; the documents that changed are put in by the caller.
-  mutating func takeChange() -> TargetChange {
+  ///
+  /// - Parameter version: the moment of the snapshot.
+  mutating func takeChange(at version: Timestamp) -> TargetChange {
     growth = 0
+    if isCurrent, completeSince == nil { completeSince = version }
     hasPendingChanges = false
     return TargetChange(resumeToken: resumeToken, isCurrent: isCurrent)
   }

@@ -256,6 +256,9 @@ struct WatchAggregator: Sendable {
 
   // MARK: Snapshots
 
+  /// The first moment of this stream up to which all was said of a target; nil when there was none yet.
+  func completeSince(_ id: TargetID) -> Timestamp? { states[id]?.completeSince }
+
   /// All that was said since the last one, as of a moment.
   mutating func event(
     at version: Timestamp, _ targets: [TargetID: WatchTarget], _ matched: Matched
@@ -279,7 +282,7 @@ struct WatchAggregator: Sendable {
       let state = states.values[place]
       gathered.add(
         id, state: state.number, isLimbo: targets[id]?.purpose == .limboResolution,
-        state.hasPendingChanges ? states.values[place].takeChange() : nil)
+        state.hasPendingChanges ? states.values[place].takeChange(at: version) : nil)
     }
     let entries = said.takeAll()
     event.documents.reserveCapacity(entries.count)

@@ -60,7 +60,9 @@ struct DocIndexesCommand: ToolCommand {
   }
 
   private static func fields(_ index: DocumentIndex) -> String {
-    index.fields.map { "\($0.path) \($0.kind)" }.joined(separator: ", ")
+    var names = index.fields.map { "\($0.path) \($0.kind)" }
+    if index.statesNameDirection { names.append("__name__ \(index.nameDirection)") }
+    return names.joined(separator: ", ")
   }
 
   private static func state(_ status: DocumentIndexStatus) -> String {

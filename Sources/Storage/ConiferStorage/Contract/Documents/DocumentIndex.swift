@@ -126,7 +126,7 @@ public struct DocumentIndex: Sendable {
   }
 
   /// Whether the direction of names differs from the one that the fields imply.
-  var statesNameDirection: Bool { nameDirection != Self.impliedDirection(fields) }
+  package var statesNameDirection: Bool { nameDirection != Self.impliedDirection(fields) }
 }
 
 extension DocumentIndex.Field.Kind {

@@ -184,12 +184,15 @@ extension DocumentJSONReader {
     return values
   }
 
-  /// The numbers of a map that stands for a vector; nil for any other map.
+  /// The numbers of a map that stands for a vector; nil for any other map, also for one with integers, which would come
+  /// back as doubles.
   private static func vector(_ map: MapValue) -> [Double]? {
     guard map.count == 2, map["__type__"] == .string("__vector__"),
       case .array(let values) = map["value"]
     else { return nil }
-    let numbers = values.compactMap { $0.number?.asDouble }
+    let numbers = values.compactMap { value -> Double? in
+      if case .double(let number) = value { number } else { nil }
+    }
     return numbers.count == values.count ? numbers : nil
   }
 }
