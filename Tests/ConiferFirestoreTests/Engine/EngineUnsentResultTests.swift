@@ -17,13 +17,28 @@ import Testing
     let id = try #require(world.server.targets.keys.first)
     try world.server.tell(id, [("rooms/a", 5), ("rooms/b", 6)], at: 1000)
     await world.waitUntilIdle()
+    try await addToRoom(world)
+    #expect(world.told.take().suffix(2) == ["1: a5 b6", "1: c1 a5 pending"])
+    return (world, id)
+  }
+
+  /// A listener of all rooms, of which the server has none, and a room `c` that the client adds one to.
+  private func emptyWorld(_ store: EngineStore) async throws -> (EngineWorld, TargetID) {
+    let world = try EngineWorld(store)
+    await world.listen(1, try world.query("rooms"))
+    let id = try #require(world.server.targets.keys.first)
+    try world.server.tell(id, [], at: 1000)
+    await world.waitUntilIdle()
+    try await addToRoom(world)
+    return (world, id)
+  }
+
+  private func addToRoom(_ world: EngineWorld) async throws {
     let write = try Mutation.merge(
       DocumentPath("rooms/c"), [("n", .transform(.increment(.integer(1))))],
       in: EngineWorld.database)
     _ = world.engine.write([write], nil)
     await world.waitUntilIdle()
-    #expect(world.told.take().suffix(2) == ["1: a5 b6", "1: c1 a5 pending"])
-    return (world, id)
   }
 
   @Test(arguments: EngineStore.allCases)
@@ -59,16 +74,7 @@ import Testing
   func `asks for an accepted write that the server has passed over`(
     store: EngineStore, isGuessRight: Bool
   ) async throws {
-    let world = try EngineWorld(store)
-    await world.listen(1, try world.query("rooms"))
-    let id = try #require(world.server.targets.keys.first)
-    try world.server.tell(id, [], at: 1000)
-    await world.waitUntilIdle()
-    let write = try Mutation.merge(
-      DocumentPath("rooms/c"), [("n", .transform(.increment(.integer(1))))],
-      in: EngineWorld.database)
-    _ = world.engine.write([write], nil)
-    await world.waitUntilIdle()
+    let (world, id) = try await emptyWorld(store)
     #expect(world.told.take().suffix(2) == ["1: ", "1: c1 pending"])
     try world.server.accept(at: 2000, transforms: [.integer(isGuessRight ? 1 : 7)])
     await world.waitUntilIdle()
@@ -94,16 +100,7 @@ import Testing
   func `asks for a write that is accepted after the server has passed over it`(
     store: EngineStore
   ) async throws {
-    let world = try EngineWorld(store)
-    await world.listen(1, try world.query("rooms"))
-    let id = try #require(world.server.targets.keys.first)
-    try world.server.tell(id, [], at: 1000)
-    await world.waitUntilIdle()
-    let write = try Mutation.merge(
-      DocumentPath("rooms/c"), [("n", .transform(.increment(.integer(1))))],
-      in: EngineWorld.database)
-    _ = world.engine.write([write], nil)
-    await world.waitUntilIdle()
+    let (world, id) = try await emptyWorld(store)
     world.server.say(.targets(.noChange, [], resumeToken: [3]), at: 3000)
     await world.waitUntilIdle()
     #expect(world.told.take().suffix(1) == ["1: c1 pending"])
@@ -121,16 +118,7 @@ import Testing
   func `waits for a result whose target the server has not answered on a new stream`(
     store: EngineStore
   ) async throws {
-    let world = try EngineWorld(store)
-    await world.listen(1, try world.query("rooms"))
-    let id = try #require(world.server.targets.keys.first)
-    try world.server.tell(id, [], at: 1000)
-    await world.waitUntilIdle()
-    let write = try Mutation.merge(
-      DocumentPath("rooms/c"), [("n", .transform(.increment(.integer(1))))],
-      in: EngineWorld.database)
-    _ = world.engine.write([write], nil)
-    await world.waitUntilIdle()
+    let (world, id) = try await emptyWorld(store)
     try world.server.accept(at: 2000, transforms: [.integer(7)])
     await world.waitUntilIdle()
     #expect(world.told.take().suffix(1) == ["1: c1 pending"])
