@@ -64,6 +64,17 @@ extension LeafTransaction {
     return row
   }
 
+  /// The trees that have records, with the edits so far; some may have lost all of theirs.
+  package func countedTrees() throws(StoreError) -> Set<TreeID> {
+    var trees =
+      if let storedUsage { storedUsage } else {
+        Set(try base.keys(Spaces.usage, prefix: []).map { StoreKey.tree($0) })
+      }
+    storedUsage = trees
+    for tree in state.usage.keys { trees.insert(tree) }
+    return trees
+  }
+
   /// Writes the usage of trees that changed or whose usage was read; an unchanged row is not
   /// written again. This is the last step before `batch()`.
   package func writeUsage() throws(StoreError) {

@@ -36,6 +36,8 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
   private(set) var runChanges = 0
   /// The usage of trees that was read and has not changed, so that it is read only once.
   var unchangedUsage: [TreeID: UsageRow] = [:]
+  /// The trees whose usage is stored in the snapshot; nil until somebody asks.
+  var storedUsage: Set<TreeID>?
 
   /// A transaction on an open snapshot.
   package init(_ base: LeafSnapshot) {

@@ -413,6 +413,9 @@ package final class RunEditor {
     }
     guard let pieces else { throw Damage.error(Spaces.runs, run.storeKey) }
     for (key, _) in run.deltas { try tx.delete(Spaces.deltas, key) }
+    if run.number != nil, pieces.first?.key.storeKey != run.storeKey {
+      try tx.delete(Spaces.runs, run.storeKey)
+    }
     try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
     for (index, piece) in pieces.enumerated() {
       let number =

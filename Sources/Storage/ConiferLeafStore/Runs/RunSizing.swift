@@ -72,7 +72,7 @@ package struct RunSizing: Sendable {
   ///
   /// - Parameters:
   ///   - first: the index of the first entry to cut. At 0 the whole run is cut, and its first piece
-  ///     keeps its key; all other pieces get keys after it.
+  ///     keeps its key unless its first leaf was removed; all other pieces get keys after it.
   ///   - next: the run after this one.
   ///   - cutLength: as of `LeafStore`.
   /// - Returns: nil when no ordinal is left between cut keys.
@@ -80,7 +80,7 @@ package struct RunSizing: Sendable {
     _ run: LoadedRun, from first: Int, before next: RunHead?, _ packing: Packing, cutLength: Int
   ) -> [RunPiece]? {
     let packed = pack(run.entries, first..<run.entries.count, packing)
-    let own = RunPiece.Key(storeKey: run.storeKey, fullSeparator: run.isCut ? run.separator : [])
+    let own = RunPiece.Key(of: run, cutLength)
     var keys = SplitKeys(own, next, cutLength, splits: packed.count - (first == 0 ? 1 : 0))
     var pieces: [RunPiece] = []
     for piece in packed {
@@ -148,6 +148,24 @@ struct RunPiece {
     let storeKey: Bytes
     /// The separator when the key is a cut one, else empty.
     let fullSeparator: Bytes
+
+    init(storeKey: Bytes, fullSeparator: Bytes) {
+      self.storeKey = storeKey
+      self.fullSeparator = fullSeparator
+    }
+
+    /// The key under which a changed run is rewritten. A separator that is no longer the beginning
+    /// of the first leaf's key is made longer, so that a reader need not check the neighbours.
+    init(of run: LoadedRun, _ cutLength: Int) {
+      self.init(storeKey: run.storeKey, fullSeparator: run.isCut ? run.separator : [])
+      guard !run.isCut, !run.entries.isEmpty else { return }
+      let first = run.entries.key(0)
+      let shared = commonPrefix(run.separator, first)
+      // All leaves before the run sort before its old separator, and so before the new one.
+      guard shared < run.separator.count, shared + 1 < cutLength else { return }
+      let prefix = Bytes(run.storeKey.prefix(4))
+      self.init(storeKey: prefix + first.prefix(shared + 1), fullSeparator: [])
+    }
 
     /// The ordinal that distinguishes the run from others whose keys are cut to the same bytes; 0
     /// when it has none.

@@ -28,21 +28,46 @@ struct Coverage {
   let scope: Scope
   private let queries: Queries
   private let prefix: Bytes
-  private let known = Known()
+  /// Pins first.
+  private let spaces: [Space]
+  private let known: Known
 
   /// What was read for a place; it is valid for later places.
   private final class Known {
-    var at: Bytes = []
-    /// By their space and what they begin with: the rows at the paths above the place.
-    var rows: [Bytes: [(key: Bytes, value: Bytes)]] = [:]
+    private var at: Bytes = []
+    /// By space: the rows at the paths above the place, the shortest path first.
+    private var levels: [[Level]]
     /// By query: what it covers first that ends behind the place, or nil when it covers no more.
     var children: [QueryID: KeyRange?] = [:]
     /// The lanes in which writes wait.
     var lanes: [Lane]?
 
+    /// The rows at one path.
+    private struct Level {
+      /// What their keys begin with.
+      let prefix: Bytes
+      let rows: [(key: Bytes, value: Bytes)]
+    }
+
+    init(spaces: Int) { levels = Array(repeating: [], count: spaces) }
+
     func move(to place: Bytes) {
       if bytesPrecede(place, at) { children = [:] }
       at = place
+    }
+
+    /// The rows that begin with a prefix, which is the one of the path at this depth.
+    func rows(
+      _ space: Int, _ depth: Int, _ prefix: Bytes,
+      _ read: () throws(StoreError) -> [(key: Bytes, value: Bytes)]
+    ) throws(StoreError) -> [(key: Bytes, value: Bytes)] {
+      if depth < levels[space].count {
+        if levels[space][depth].prefix == prefix { return levels[space][depth].rows }
+        levels[space].removeSubrange(depth...)
+      }
+      let rows = try read()
+      levels[space].append(Level(prefix: prefix, rows: rows))
+      return rows
     }
   }
 
@@ -52,6 +77,8 @@ struct Coverage {
     self.scope = scope
     self.queries = Queries(view: view, tree: tree.id, order: tree.order)
     self.prefix = StoreKey.prefix(tree.id)
+    spaces = if case .pins = scope { [Spaces.pins] } else { [Spaces.pins, Spaces.queryIndex] }
+    known = Known(spaces: spaces.count)
   }
 
   /// The first covered range that ends after a path key; it may begin before it.
@@ -59,13 +86,11 @@ struct Coverage {
     var best: KeyRange?
     known.move(to: at)
     let above = Self.boundaries(at).map { prefix + at[..<$0] + [IndexKey.mark] }
-    known.rows = known.rows.filter { above.contains(Bytes($0.key.dropFirst())) }
-    for space in spaces {
-      for prefix in above {
-        let name = [space.id] + prefix
-        let rows =
-          if let rows = known.rows[name] { rows } else { try view.entries(space, prefix: prefix) }
-        known.rows[name] = rows
+    for (index, space) in spaces.enumerated() {
+      for (depth, prefix) in above.enumerated() {
+        let rows = try known.rows(index, depth, prefix) { () throws(StoreError) in
+          try view.entries(space, prefix: prefix)
+        }
         for (key, value) in rows {
           guard let range = try range(space, key, value, behind: at) else { continue }
           if compareBytes(range.low, at) <= 0 { return range }
@@ -149,11 +174,6 @@ struct Coverage {
       at = range.high
     }
     return ranges
-  }
-
-  private var spaces: [Space] {
-    if case .pins = scope { return [Spaces.pins] }
-    return [Spaces.pins, Spaces.queryIndex]
   }
 
   /// The ends of the complete segments of a path key for which there may be index rows.

@@ -151,9 +151,7 @@ struct Eviction: Sendable {
   /// How many tracked queries are not active.
   static func inactive(_ tx: LeafTransaction, _ activity: Activity) throws(StoreError) -> Int {
     var count = 0
-    for key in try tx.keys(Spaces.usage, prefix: []) {
-      count += try tx.usage(StoreKey.tree(key)).queries
-    }
+    for tree in try tx.countedTrees() { count += try tx.usage(tree).queries }
     return count - activity.activeCount
   }
 

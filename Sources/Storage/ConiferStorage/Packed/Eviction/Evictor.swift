@@ -6,7 +6,7 @@ import ConiferLeafStore
 final class Evictor {
   /// After this many changed records, and at most one stride more, a slice ends; the time that the
   /// store needs to apply them is not part of the slice.
-  private static let sliceEdits = 64
+  private static let sliceEdits = 72
   /// The minimum number of steps of a slice before it ends for a commit, so that eviction also
   /// proceeds when commits follow each other without a pause.
   private static let minimumSteps = 4

@@ -48,9 +48,7 @@ struct PhysicalFactor {
   /// What the records of all trees take, with the edits of a transaction.
   static func sum(_ tx: LeafTransaction) throws(StoreError) -> StorageUsage {
     var sum = StorageUsage()
-    var trees = Set(tx.state.usage.keys)
-    for key in try tx.keys(Spaces.usage, prefix: []) { trees.insert(StoreKey.tree(key)) }
-    for tree in trees { sum.add(try tx.usage(tree).usage) }
+    for tree in try tx.countedTrees() { sum.add(try tx.usage(tree).usage) }
     return sum
   }
 }
