@@ -24,7 +24,7 @@ extension Recorded {
     }
     let snapshot = ViewSnapshot(
       query: query, documents: set, oldDocuments: DocumentSet(for: query), changes: [],
-      pendingPaths: Set(try pending.map { try DocumentPath("rooms/\($0)") }),
+      pendingPaths: PathSet(try pending.map { try DocumentPath("rooms/\($0)") }),
       isFromCache: isFromCache, syncStateChanged: before == nil,
       excludesMetadataChanges: !includesMetadata, hasCachedResults: false)
     return ListenEvent(

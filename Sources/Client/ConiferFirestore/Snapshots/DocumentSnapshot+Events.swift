@@ -42,7 +42,7 @@ extension QueryDocumentSnapshot {
   /// A document of a listener's event. It takes only what it needs of the event, because there may
   /// be many documents.
   convenience init(
-    _ firestore: Firestore, _ document: Document, pendingPaths: Set<DocumentPath>,
+    _ firestore: Firestore, _ document: Document, pendingPaths: PathSet,
     isFromCache: Bool, _ knowledge: QueryKnowledge
   ) {
     self.init(

@@ -39,6 +39,9 @@ package struct DocumentSet: Sendable {
     inOrder = SortedList(sorted: documents, other.inOrder.order)
   }
 
+  /// No documents yet, in the order of paths.
+  static let byPath = DocumentSet(pathOrder, isByPath: true)
+
   /// The order of paths.
   static let pathOrder: SortedList<Document>.Order = { a, b in
     DocumentPath.compare(a.path, b.path)

@@ -22,9 +22,9 @@ package struct QueryView: Sendable {
   /// The documents, in the query's order.
   package private(set) var documents: DocumentSet
   /// The documents with pending writes.
-  private(set) var pendingPaths: Set<DocumentPath> = []
+  private(set) var pendingPaths = PathSet()
   /// The results of accepted writes that are not shown yet, because the server sends them.
-  private(set) var heldResults: [DocumentPath: Document] = [:]
+  private(set) var heldResults = DocumentSet.byPath
   /// The documents that the server says match.
   package private(set) var matchedPaths: Set<DocumentPath>
   /// Documents of the view that the server has not confirmed and that have no pending write.

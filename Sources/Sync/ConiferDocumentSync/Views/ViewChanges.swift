@@ -5,9 +5,9 @@ package struct ViewChanges: Sendable {
   /// The documents.
   package fileprivate(set) var documents: DocumentSet
   /// The documents with pending writes.
-  fileprivate(set) var pendingPaths: Set<DocumentPath>
+  fileprivate(set) var pendingPaths: PathSet
   /// The results of accepted writes that the view does not show yet, because the server sends them.
-  fileprivate(set) var heldResults: [DocumentPath: Document]
+  fileprivate(set) var heldResults: DocumentSet
   /// What changed.
   fileprivate(set) var changes = ChangeSet()
   /// Whether a document left a full result, so that a document that the view does not know may
@@ -17,8 +17,7 @@ package struct ViewChanges: Sendable {
 
   /// No changes yet.
   init(
-    _ documents: DocumentSet, pendingPaths: Set<DocumentPath>,
-    heldResults: [DocumentPath: Document] = [:]
+    _ documents: DocumentSet, pendingPaths: PathSet, heldResults: DocumentSet = .byPath
   ) {
     self.documents = documents
     self.pendingPaths = pendingPaths
@@ -80,7 +79,7 @@ extension QueryView {
       return nil
     }
     var result = ViewChanges(
-      documents, pendingPaths: Set(found.lazy.filter { $0.writes == .pending }.map(\.path)))
+      documents, pendingPaths: PathSet(found.lazy.filter { $0.writes == .pending }.map(\.path)))
     result.changes = ChangeSet(first: found)
     return result
   }
@@ -88,7 +87,7 @@ extension QueryView {
   private func take(_ document: Document, _ edge: Edge?, into result: inout ViewChanges) {
     let path = document.path
     let old = result.documents[path]
-    if !result.heldResults.isEmpty { result.heldResults[path] = nil }
+    if !result.heldResults.isEmpty { result.heldResults.remove(path) }
     let isMutated =
       document.writes == .pending
       // An accepted write counts as pending until the server sends it back, if the view had shown
@@ -105,7 +104,7 @@ extension QueryView {
     if let old {
       // The server sends the result of an accepted write later: listeners get one event, not two.
       if old.writes == .pending, document.writes == .committed {
-        result.heldResults[path] = document
+        result.heldResults.insert(document)
         return
       }
       if old.fields != document.fields {
@@ -129,13 +128,13 @@ extension QueryView {
   private func showPassedResults(
     asOf moment: Timestamp, _ change: TargetChange?, _ edge: Edge?, _ result: inout ViewChanges
   ) {
-    let passed = result.heldResults.values.filter { document in
+    let passed = result.heldResults.filter { document in
       guard document.version <= moment else { return false }
       if let change, change.added.contains(document.path) { return false }
       return !matchedPaths.contains(document.path)
         || change?.removed.contains(document.path) == true
     }
-    for document in passed.sorted(by: { $0.path < $1.path }) {
+    for document in passed {
       show(document, &result)
       if let edge, edge.excludes(document, order) { result.needsRefill = true }
     }
@@ -146,17 +145,17 @@ extension QueryView {
   private func showResultsBeyondLimit(isRefilled: Bool, _ result: inout ViewChanges) {
     guard let limit = query.limit, result.documents.count >= limit.count else { return }
     let room = isRefilled ? limit.count : limit.count - 1
-    let beyond = result.heldResults.values.filter { countBefore($0, result) >= room }
+    let beyond = result.heldResults.filter { countBefore($0, result) >= room }
     guard isRefilled else {
       if !beyond.isEmpty { result.needsRefill = true }
       return
     }
-    for document in beyond.sorted(by: { $0.path < $1.path }) { show(document, &result) }
+    for document in beyond { show(document, &result) }
   }
 
   private func show(_ document: Document, _ result: inout ViewChanges) {
     let isChanged = result.documents[document.path]?.fields != document.fields
-    result.heldResults[document.path] = nil
+    result.heldResults.remove(document.path)
     result.changes.track(DocumentChange(isChanged ? .modified : .metadata, document))
     result.documents.insert(document)
     result.pendingPaths.remove(document.path)
@@ -179,7 +178,7 @@ extension QueryView {
       guard let end else { return }
       result.documents.remove(end.path)
       result.pendingPaths.remove(end.path)
-      result.heldResults[end.path] = nil
+      result.heldResults.remove(end.path)
       result.changes.track(DocumentChange(.removed, end))
     }
   }

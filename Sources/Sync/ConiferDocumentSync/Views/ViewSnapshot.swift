@@ -12,7 +12,7 @@ package struct ViewSnapshot: Sendable {
   /// What changed: removed, added, then modified documents, each in the query's order.
   package let changes: [DocumentChange]
   /// The documents with pending writes.
-  package let pendingPaths: Set<DocumentPath>
+  package let pendingPaths: PathSet
   /// Whether the documents may differ from the server's.
   package let isFromCache: Bool
   /// Whether `isFromCache` was another one before.
