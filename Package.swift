@@ -163,6 +163,12 @@ let package = Package(
       ["ConiferTree", "ConiferQuery", "ConiferKeyValue", "ConiferStorage", "ConiferWire"]),
     target("ConiferDocumentSync", in: "Sources/Sync", ["ConiferDocument", "ConiferWire"]),
     target("ConiferNetworkWatch", in: "Sources/Sync", ["ConiferWire"]),
+    target(
+      "ConiferSockets", in: "Sources/Sync",
+      [
+        .product(
+          name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Network", "GRPC"]))
+      ]),
     .target(
       name: "ConiferProtobuf",
       dependencies: [
@@ -173,8 +179,8 @@ let package = Package(
     target(
       "ConiferGRPC", in: "Sources/Sync",
       [
-        "ConiferProtobuf", "ConiferNetworkWatch", "ConiferFirestore", "ConiferEngine",
-        "ConiferStorage", "ConiferDocument", "ConiferWire",
+        "ConiferProtobuf", "ConiferNetworkWatch", "ConiferSockets", "ConiferFirestore",
+        "ConiferEngine", "ConiferStorage", "ConiferDocument", "ConiferWire",
         grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
         grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
         grpc("NIOCore", "swift-nio"),
@@ -209,7 +215,7 @@ let package = Package(
     target(
       "ConiferWebSocket", in: "Sources/Sync",
       [
-        "Conifer", "ConiferNetworkWatch", "ConiferWire", network("NIOCore", "swift-nio"),
+        "Conifer", "ConiferNetworkWatch", "ConiferSockets", "ConiferWire", network("NIOCore", "swift-nio"),
         network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
         network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
       ]),
@@ -224,7 +230,7 @@ let package = Package(
     target(
       "ConiferServerHTTP", in: "Sources/Server",
       [
-        "ConiferServer", "ConiferDocumentServer", "ConiferWire", "ConiferStorage",
+        "ConiferServer", "ConiferDocumentServer", "ConiferSockets", "ConiferWire", "ConiferStorage",
         "ConiferKeyValue", "ConiferQuery", "ConiferTree", "ConiferDocument",
         .product(name: "Logging", package: "swift-log"), network("NIOCore", "swift-nio"),
         network("NIOPosix", "swift-nio"),
@@ -234,8 +240,8 @@ let package = Package(
     target(
       "ConiferServerGRPC", in: "Sources/Server",
       [
-        "ConiferDocumentServer", "ConiferProtobuf", "ConiferWire", "ConiferDocument",
-        "ConiferTree", grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
+        "ConiferDocumentServer", "ConiferProtobuf", "ConiferSockets", "ConiferWire",
+        "ConiferDocument", "ConiferTree", grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
         grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
         grpc("NIOCore", "swift-nio"), grpc("NIOHTTP2", "swift-nio-http2"),
         grpc("NIOHPACK", "swift-nio-http2"),
@@ -252,7 +258,7 @@ let package = Package(
         "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
         "Conifer", "ConiferServer", "ConiferServerHTTP", "ConiferWebSocket", "ConiferWire",
         "ConiferEngine", "ConiferFirestore", "ConiferDocumentServer", "ConiferServerGRPC",
-        "ConiferGRPC",
+        "ConiferGRPC", "ConiferSockets",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
         .product(name: "Logging", package: "swift-log"),
         network("ServiceLifecycle", "swift-service-lifecycle"),
@@ -421,7 +427,7 @@ let package = Package(
       [
         "ConiferServerHTTP", "ConiferServer", "ConiferDocumentServer", "ConiferWire",
         "ConiferStorage", "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferDocument",
-        "ConiferLMDB", "TestSupport",
+        "ConiferLMDB", "TestSupport", "NetworkTestSupport",
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
         network("JWTKit", "jwt-kit"), .product(name: "Logging", package: "swift-log"),
       ]),

@@ -4,6 +4,7 @@
   import NIOCore
   import NIOHTTP1
   import NIOWebSocket
+  import NetworkTestSupport
   import Testing
 
   @testable import ConiferWebSocket
@@ -37,6 +38,14 @@
       #expect(head.uri == "/.ws?v=5&ns=my%20app%2F%C3%A9&ls=a%26b")
       #expect(head.headers["Host"] == ["127.0.0.1:\(server.port)"])
       #expect(head.headers["User-Agent"].first?.hasPrefix("Conifer/5/") == true)
+      client.connection.close()
+    }
+
+    @Test func `Programs that a process starts do not get its connection`() async throws {
+      let server = try await ScriptedServer()
+      let (client, _) = try await pair(server)
+      let files = Sockets.files(to: server.port)
+      #expect(files.count == 1 && files.allSatisfy(Sockets.isKeptFromChildren))
       client.connection.close()
     }
 

@@ -1,4 +1,5 @@
 #if GRPC
+  import ConiferSockets
   import NIOCore
   import Synchronization
 
@@ -10,12 +11,12 @@
     /// Whether there is one that stands, as far as is known here.
     var areOpen: Bool { channels.withLock { $0.values.contains { $0.isActive } } }
 
-    /// Notes a connection until it is closed.
+    /// Notes a connection until it is closed, and keeps it from child processes.
     func add(_ channel: any Channel) -> EventLoopFuture<Void> {
       let id = ObjectIdentifier(channel)
       channels.withLock { $0[id] = channel }
       channel.closeFuture.whenComplete { [self] _ in channels.withLock { $0[id] = nil } }
-      return channel.eventLoop.makeSucceededVoidFuture()
+      return channel.eventLoop.submit { channel.keepFromChildren() }
     }
   }
 #endif

@@ -1,4 +1,5 @@
 #if Network
+  import ConiferSockets
   import ConiferWire
   import NIOCore
   import NIOHTTP1
@@ -48,6 +49,7 @@
       _ channel: any Channel, _ address: WebSocketAddress, _ path: String,
       _ security: NIOSSLContext?
     ) throws {
+      channel.keepFromChildren()
       let pipeline = channel.pipeline.syncOperations
       if let security {
         let name = address.isNumeric ? nil : address.host

@@ -1,6 +1,7 @@
 #if GRPC
   import ConiferStorage
   import Logging
+  import NetworkTestSupport
   import SwiftProtobuf
   import ConiferFirestore
   import ConiferProtobuf

@@ -4,6 +4,7 @@
   import ConiferWire
   import GRPCCore
   import GRPCNIOTransportHTTP2Posix
+  import NetworkTestSupport
   import TestSupport
   import Testing
 
@@ -29,6 +30,16 @@
       let call = try await server.next()
       try call.send(Answers.target(.noChange, token: "t", at: 7))
       #expect(try await line.said().1 == Timestamp(seconds: 7))
+      line.stream.close()
+    }
+
+    @Test("Programs that a process starts do not get its connection")
+    func notInherited() async throws {
+      let server = try await ScriptedServer()
+      let line = WatchLine(try service(server.port))
+      #expect(await line.opened())
+      let files = Sockets.files(to: server.port)
+      #expect(files.count == 1 && files.allSatisfy(Sockets.isKeptFromChildren))
       line.stream.close()
     }
 

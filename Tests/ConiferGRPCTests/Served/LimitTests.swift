@@ -4,6 +4,7 @@
   import ConiferProtobuf
   import ConiferServerGRPC
   import ConiferWire
+  import NetworkTestSupport
   import SwiftProtobuf
   import TestSupport
   import Testing

@@ -1,5 +1,6 @@
 #if GRPC
   import Foundation
+  import NetworkTestSupport
   import Synchronization
 
   #if canImport(Glibc)

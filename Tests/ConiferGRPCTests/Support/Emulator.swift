@@ -1,6 +1,7 @@
 #if GRPC
   import ConiferDocument
   import Foundation
+  import NetworkTestSupport
   import Synchronization
 
   /// The vendor's emulator: one process for all tests, which ends with them. Each test has a project of its own.

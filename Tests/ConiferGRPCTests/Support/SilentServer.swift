@@ -1,5 +1,6 @@
 #if GRPC
   import Foundation
+  import NetworkTestSupport
 
   #if canImport(Glibc)
     import Glibc

@@ -1,5 +1,6 @@
 #if GRPC
   public import ConiferDocumentServer
+  import ConiferSockets
   import GRPCCore
   import GRPCNIOTransportHTTP2Posix
   import Logging
@@ -226,11 +227,7 @@
         minPingIntervalWithoutCalls: timeouts.ping, allowWithoutCalls: true)
       config.http2.maxConcurrentStreams = limits.callsOfConnection
       config.rpc.maxRequestPayloadSize = limits.message
-      config.channelDebuggingCallbacks.onBindTCPListener = { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.addHandler(ListeningSocketHandler())
-        }
-      }
+      config.channelDebuggingCallbacks.onBindTCPListener = { ListeningSocketHandler.add(to: $0) }
       config.channelDebuggingCallbacks.onAcceptTCPConnection = { [self] in accept($0) }
       config.channelDebuggingCallbacks.onAcceptHTTP2Stream = { [requests] channel in
         channel.eventLoop.makeCompletedFuture {
@@ -256,7 +253,7 @@
       // The transport asks for a sign of life and says goodbye, but waits for the other side to close.
       let silence = configuration.timeouts.keepAlive + configuration.timeouts.keepAliveTimeout
       return channel.eventLoop.submit {
-        ListeningSocketHandler.keepFromChildren(channel)
+        channel.keepFromChildren()
         try channel.pipeline.syncOperations.addHandlers(
           [IdleStateHandler(readTimeout: TimeAmount(silence)), SilenceHandler()], position: .first)
       }

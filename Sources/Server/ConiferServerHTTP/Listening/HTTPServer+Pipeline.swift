@@ -1,10 +1,12 @@
 #if Network
+  import ConiferSockets
   import NIOCore
   import NIOHTTP1
 
   extension HTTPServer {
     /// Configures a new connection for HTTP, until a request upgrades it to a WebSocket.
     func configure(_ channel: any Channel) throws {
+      channel.keepFromChildren()
       let pipeline = channel.pipeline.syncOperations
       guard connections.admit(channel) else { return try pipeline.addHandler(RefusalHandler()) }
       var limits = NIOHTTPDecoderLimitConfiguration()

@@ -1,5 +1,6 @@
 #if Network
   public import ConiferServer
+  import ConiferSockets
   import Logging
   import NIOCore
   import NIOPosix
@@ -145,6 +146,7 @@
       let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .serverChannelOption(.backlog, value: 256)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .serverChannelInitializer { ListeningSocketHandler.add(to: $0) }
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
         .childChannelOption(.socketOption(.so_keepalive), value: 1)
         .childChannelOption(

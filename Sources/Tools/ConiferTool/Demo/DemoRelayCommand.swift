@@ -1,5 +1,6 @@
 #if Network
   import ArgumentParser
+  import ConiferSockets
   import NIOCore
   import NIOPosix
   import Synchronization
@@ -29,11 +30,16 @@
       let prompts = await UnixSignalsSequence(trapping: .sigusr1)
       let listener = try await ServerBootstrap(group: group)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .serverChannelInitializer { ListeningSocketHandler.add(to: $0) }
         // Reading begins only when there is a connection to pass the bytes on to.
         .childChannelOption(.autoRead, value: false)
         .childChannelInitializer { client in
-          ClientBootstrap(group: client.eventLoop)
+          client.keepFromChildren()
+          return ClientBootstrap(group: client.eventLoop)
             .channelOption(.autoRead, value: false)
+            .channelInitializer { server in
+              server.eventLoop.makeCompletedFuture { server.keepFromChildren() }
+            }
             .connect(host: "127.0.0.1", port: to)
             .flatMapThrowing { server in
               try client.pipeline.syncOperations.addHandler(RelayHandler(to: server))
