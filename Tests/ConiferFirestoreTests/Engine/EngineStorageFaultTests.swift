@@ -169,6 +169,32 @@ import Testing
     await world.end()
   }
 
+  @Test(arguments: EngineStore.durable, [true, false])
+  func `tells an answer that the store refuses for good, and a later run sends the write again`(
+    store: EngineStore, isAccepted: Bool
+  ) async throws {
+    let world = try world(store)
+    for name in ["a", "b"] { try world.set("rooms/\(name)", 1) }
+    await world.waitUntilIdle()
+    faults.fail(isAccepted ? .acknowledgement : .rejection, code: .invalid)
+    if isAccepted {
+      try world.server.accept(at: 1000)
+    } else {
+      world.server.refuse(.permissionDenied)
+    }
+    await world.waitUntilIdle()
+    #expect(world.told.take() == ["rooms/a: \(isAccepted ? "done" : "permissionDenied")"])
+    #expect(await world.engine.inspect().retry == nil)
+    faults.fail([])
+    await retry(world)
+    try world.server.accept(at: 2000)
+    await world.waitUntilIdle()
+    #expect(world.told.take() == ["rooms/b: done"])
+    await world.restart()
+    #expect(world.server.allSent.map { $0.map(\.path.id) }.last == ["a"])
+    await world.end()
+  }
+
   @Test func `sends nothing while the token of its stream may not survive a loss of power`()
     async throws
   {

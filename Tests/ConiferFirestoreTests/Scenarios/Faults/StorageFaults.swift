@@ -7,6 +7,8 @@ import Synchronization
 final class StorageFaults: Sendable {
   private struct State {
     var refused: Set<StorageUse> = []
+    /// What the uses that are refused fail with.
+    var code = StoreError.Code.io
     /// A use that is refused once, and how many times it is not before.
     var once: (use: StorageUse, uses: Int)?
     /// A document that is never stored, and why.
@@ -24,11 +26,13 @@ final class StorageFaults: Sendable {
   /// Actions fail from now on, and no others.
   func fail(_ actions: [StorageAction]) {
     let refused = actions.reduce(into: Set()) { $0.formUnion(StorageUse.table[$1] ?? []) }
-    state.withLock { $0.refused = refused }
+    state.withLock { ($0.refused, $0.code) = (refused, .io) }
   }
 
   /// Uses fail from now on, and no others.
-  func fail(_ uses: StorageUse...) { state.withLock { $0.refused = Set(uses) } }
+  func fail(_ uses: StorageUse..., code: StoreError.Code = .io) {
+    state.withLock { ($0.refused, $0.code) = (Set(uses), code) }
+  }
 
   /// One use fails, and no later one.
   func failOnce(_ use: StorageUse, after uses: Int = 0) {
@@ -53,9 +57,9 @@ final class StorageFaults: Sendable {
   /// The process that uses the store is over, or the next one begins.
   func setOver(_ isOver: Bool) { state.withLock { $0.isOver = isOver } }
 
-  /// - Throws: `io` when the use is refused.
+  /// - Throws: `io` when the use is refused, unless the test says otherwise.
   func check(_ use: StorageUse) throws(StoreError) {
-    if isRefused(use) { throw Self.failure(use) }
+    if isRefused(use) { throw Self.failure(use, state.withLock { $0.code }) }
   }
 
   func isRefused(_ use: StorageUse) -> Bool {
@@ -117,8 +121,10 @@ final class StorageFaults: Sendable {
     }
   }
 
-  private static func failure(_ use: StorageUse) -> StoreError {
-    StoreError(.io, "The case has the store refuse \(use).")
+  private static func failure(
+    _ use: StorageUse, _ code: StoreError.Code = .io
+  ) -> StoreError {
+    StoreError(code, "The case has the store refuse \(use).")
   }
 }
 
