@@ -8,6 +8,27 @@ import Testing
 extension `The stream of listens` {
   private typealias F = Fixtures
 
+  /// A server that does not know the tokens of targets.
+  private func beginAnew(
+    _ watched: inout Watched, _ targets: [TargetID] = [2], _ document: Document? = nil
+  ) {
+    _ = watched.say(.targets(.added, targets))
+    _ = watched.say(.targets(.reset, targets))
+    if let document { _ = watched.say(.document(document, matching: targets)) }
+    _ = watched.say(.targets(.current, targets, resumeToken: [2]))
+  }
+
+  /// A stream whose server does not know the token of the time 9, and begins the target anew, with a document.
+  private func begunAnew() throws -> Watched {
+    var watched = try Watched()
+    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
+    _ = try watched.snapshot(at: 9)
+    _ = watched.machine.streamClosed()
+    _ = watched.open()
+    beginAnew(&watched, [2], F.document("a"))
+    return watched
+  }
+
   @Test func `is not heard of the past`() throws {
     var watched = try Watched()
     _ = try watched.snapshot(at: 9)
@@ -26,15 +47,7 @@ extension `The stream of listens` {
   }
 
   @Test func `is heard of the past when the server knows none of the tokens`() throws {
-    var watched = try Watched()
-    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
-    _ = try watched.snapshot(at: 9)
-    _ = watched.machine.streamClosed()
-    _ = watched.open()
-    _ = watched.say(.targets(.added, [2]))
-    _ = watched.say(.targets(.reset, [2]))
-    _ = watched.say(.document(F.document("a"), matching: [2]))
-    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    var watched = try begunAnew()
     let event = try watched.snapshot(at: 8)
     #expect(event.version == F.time(8) && event.targets[2]?.added == F.list("c/a"))
     // The next stream begins there.
@@ -45,15 +58,7 @@ extension `The stream of listens` {
   }
 
   @Test func `is not heard of the past by a replica that lags by less than a second`() throws {
-    var watched = try Watched()
-    _ = watched.say(.targets(.current, [2], resumeToken: [1]))
-    _ = try watched.snapshot(at: 9)
-    _ = watched.machine.streamClosed()
-    _ = watched.open()
-    _ = watched.say(.targets(.added, [2]))
-    _ = watched.say(.targets(.reset, [2]))
-    _ = watched.say(.document(F.document("a"), matching: [2]))
-    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    var watched = try begunAnew()
     let late = try Timestamp(microseconds: F.time(9).microseconds - 1000)
     let said = watched.machine.received(.targets(.noChange, []), version: late) { _ in [] }
     #expect(!said.contains { if case .event = $0 { true } else { false } })
@@ -86,9 +91,7 @@ extension `The stream of listens` {
     if isListenedAgain {
       _ = watched.listen(WatchTarget(4, DocumentQuery(.group("d"), in: F.database).target))
     }
-    _ = watched.say(.targets(.added, [2]))
-    _ = watched.say(.targets(.reset, [2]))
-    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    beginAnew(&watched)
     func isHeard(at seconds: Int64) -> Bool {
       watched.say(.targets(.noChange, []), at: seconds).contains {
         if case .event = $0 { true } else { false }
@@ -116,18 +119,14 @@ extension `The stream of listens` {
       _ = watched.say(.targets(.added, [4]))
       _ = watched.say(.targets(.removed, [4]))
     }
-    _ = watched.say(.targets(.added, [2]))
-    _ = watched.say(.targets(.reset, [2]))
-    _ = watched.say(.targets(.current, [2], resumeToken: [2]))
+    beginAnew(&watched)
     #expect(try watched.snapshot(at: 8).version == F.time(8))
   }
 
   @Test func `is heard of the past when the server began a target anew that has ended`() throws {
     var watched = try resumed()
     #expect(watched.machine.unlisten(4) == [.remove(4)])
-    _ = watched.say(.targets(.added, [2, 4]))
-    _ = watched.say(.targets(.reset, [2, 4]))
-    _ = watched.say(.targets(.current, [2, 4], resumeToken: [2]))
+    beginAnew(&watched, [2, 4])
     #expect(try watched.snapshot(at: 8).version == F.time(8))
   }
 

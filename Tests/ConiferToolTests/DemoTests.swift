@@ -5,6 +5,21 @@ import Testing
 @testable import ConiferTool
 
 @Suite struct DemoTests {
+  /// Runs a demo on a new store, and returns the figures of its report.
+  private func demo(_ words: String..., backend: String) throws -> Node {
+    let sandbox = try Sandbox()
+    let tool = try #require(Repository.tool)
+    let child = try ChildProcess(
+      ["demo"] + words + [
+        "--store", sandbox.url(backend), "--json", "--data",
+        Repository.root + "/Examples/Data/dinosaurs.json",
+      ], of: tool)
+    var lines: [String] = []
+    while let line = try child.line() { lines.append(line) }
+    #expect(try child.wait() == .exited(0))
+    return try Node(json: lines.joined())[Key("figures")]
+  }
+
   @Test("The generated chat is the same everywhere")
   func chat() {
     let chat = ChatGenerator()
@@ -20,19 +35,8 @@ import Testing
     .enabled(if: Repository.tool != nil, "The built tool is not beside the tests."),
     arguments: persistentBackends)
   func demo(backend: String) async throws {
-    let sandbox = try Sandbox()
-    let tool = try #require(Repository.tool)
-    let child = try ChildProcess(
-      [
-        "demo", "store", "--store", sandbox.url(backend), "--rooms", "4", "--messages", "20",
-        "--commits",
-        "40", "--json", "--data", Repository.root + "/Examples/Data/dinosaurs.json",
-      ], of: tool)
-    var lines: [String] = []
-    while let line = try child.line() { lines.append(line) }
-    #expect(try child.wait() == .exited(0))
-    let report = try Node(json: lines.joined())
-    let figures = report[Key("figures")]
+    let figures = try demo(
+      "store", "--rooms", "4", "--messages", "20", "--commits", "40", backend: backend)
     #expect(figures[Key("leaves stored")] == Node(.integer(54 + 4 * 20 * 3)))
     let acknowledged = figures[Key("commits acknowledged before the kill")].leaf?.number ?? 0
     let found = figures[Key("commits found afterwards")].leaf?.number ?? 0
@@ -45,17 +49,7 @@ import Testing
       .enabled(if: Repository.tool != nil, "The built tool is not beside the tests."),
       arguments: persistentBackends)
     func client(backend: String) async throws {
-      let sandbox = try Sandbox()
-      let tool = try #require(Repository.tool)
-      let child = try ChildProcess(
-        [
-          "demo", "--store", sandbox.url(backend), "--writes", "40", "--json", "--data",
-          Repository.root + "/Examples/Data/dinosaurs.json",
-        ], of: tool)
-      var lines: [String] = []
-      while let line = try child.line() { lines.append(line) }
-      #expect(try child.wait() == .exited(0))
-      let figures = try Node(json: lines.joined())[Key("figures")]
+      let figures = try demo("--writes", "40", backend: backend)
       let durable = figures[Key("writes on the medium before the kill")].leaf?.number ?? 0
       let waiting = figures[Key("writes in the queue after the kill")].leaf?.number ?? 0
       let counted = figures[Key("writes that the server counted once")].leaf?.number ?? 0
@@ -69,18 +63,7 @@ import Testing
       .enabled(if: Repository.tool != nil, "The built tool is not beside the tests."),
       arguments: persistentBackends)
     func documents(backend: String) async throws {
-      let sandbox = try Sandbox()
-      let tool = try #require(Repository.tool)
-      let child = try ChildProcess(
-        [
-          "demo", "--documents", "--store", sandbox.url(backend), "--writes", "40", "--json",
-          "--data",
-          Repository.root + "/Examples/Data/dinosaurs.json",
-        ], of: tool)
-      var lines: [String] = []
-      while let line = try child.line() { lines.append(line) }
-      #expect(try child.wait() == .exited(0))
-      let figures = try Node(json: lines.joined())[Key("figures")]
+      let figures = try demo("--documents", "--writes", "40", backend: backend)
       func figure(_ name: String) -> Double { figures[Key(name)].leaf?.number ?? -1 }
       let durable = figure("writes on the medium before the kill")
       let waiting = figure("writes in the queue after the kill")

@@ -23,12 +23,7 @@
     .timeLimit(.minutes(15)), .serialized,
     .enabled(if: ServerProcess.tool != nil, "The built tool is not beside the tests."))
   struct DeathTests {
-    private static let cases: [(DurableStore, UInt64)] = DurableStore.allCases.enumerated()
-      .flatMap { index, store in
-        (0..<UInt64(size("CONIFER_DEATHS", 1))).map { (store, $0 * 10 + UInt64(index) + 1) }
-      }
-
-    @Test(arguments: cases)
+    @Test(arguments: deathSeeds(of: DurableStore.allCases))
     func `Killed servers and clients lose no acknowledged write, and none counts twice`(
       _ store: DurableStore, _ seed: UInt64
     ) async throws {

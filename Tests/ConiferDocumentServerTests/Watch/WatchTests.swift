@@ -176,14 +176,20 @@ import Testing
     #expect(listener.paths(2) == ["rooms/a"])
   }
 
-  @Test("A client that reads slowly is told one later moment, not all that it missed")
-  func slow() async throws {
-    let rig = try Rig()
+  /// A listener that was told that there are no rooms, and whose client reads nothing.
+  private func slowListener(of rig: Rig) async throws -> (DocumentLink, Listener) {
     let link = rig.link()
     let listener = Listener(link.transport.service)
     try listener.add(2, query("rooms"))
     await rig.waitUntilIdle()
     link.hold(.toClient)
+    return (link, listener)
+  }
+
+  @Test("A client that reads slowly is told one later moment, not all that it missed")
+  func slow() async throws {
+    let rig = try Rig()
+    let (link, listener) = try await slowListener(of: rig)
     link.resetCounts()
     for n in 0..<500 {
       try await rig.commit(set("rooms/r\(n % 5)", [("n", .value(.integer(Int64(n))))]))
@@ -201,11 +207,7 @@ import Testing
   @Test("A client that reads slowly is told when a document came and went again meanwhile")
   func leftOut() async throws {
     let rig = try Rig()
-    let link = rig.link()
-    let listener = Listener(link.transport.service)
-    try listener.add(2, query("rooms"))
-    await rig.waitUntilIdle()
-    link.hold(.toClient)
+    let (link, listener) = try await slowListener(of: rig)
     try await rig.commit(set("rooms/a", [("n", 1)]))
     await rig.waitUntilIdle()
     try await rig.commit(set("rooms/b", [("n", 1)]))

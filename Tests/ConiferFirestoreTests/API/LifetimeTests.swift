@@ -32,20 +32,30 @@ struct LifetimeTests {
     return cleared
   }
 
+  /// A database with a room `old`, which is ending and does not get to its end before the storage's owner lets it, and
+  /// what opens the next one.
+  private func ending(
+    _ store: EngineStore, _ scratch: Scratch
+  ) async throws -> (first: Firestore, next: () -> Firestore) {
+    let directory = FirestoreDirectory(nil) { FirestoreEngine($0) }
+    #expect(directory.configure(configuration(store, scratch), app: "[DEFAULT]"))
+    func next() -> Firestore { directory.firestore(app: "[DEFAULT]", database: nil) }
+    let first = next()
+    #expect(try await first.document("rooms/old").enqueue(.set(["n": 1])).id != nil)
+    owner.hold()
+    first.terminate(completion: ends.add)
+    return (first, next)
+  }
+
   @Test(
     "Whoever opens the storage after the end waits until it is closed",
     arguments: EngineStore.durable)
   func end(store: EngineStore) async throws {
     let scratch = try Scratch()
-    let directory = FirestoreDirectory(nil) { FirestoreEngine($0) }
-    #expect(directory.configure(configuration(store, scratch), app: "[DEFAULT]"))
-    let first = directory.firestore(app: "[DEFAULT]", database: nil)
-    #expect(try await first.document("rooms/old").enqueue(.set(["n": 1])).id != nil)
-    owner.hold()
-    first.terminate(completion: ends.add)
+    let (first, next) = try await ending(store, scratch)
     first.terminate(completion: ends.add)
     let cleared = clear(first)
-    let second = directory.firestore(app: "[DEFAULT]", database: nil)
+    let second = next()
     let receipt = second.document("rooms/new").enqueue(.set(["n": 2]))
     // What does not wait has come to its end meanwhile.
     for _ in 0..<100 { await Task.yield() }
@@ -67,14 +77,9 @@ struct LifetimeTests {
     arguments: EngineStore.durable)
   func removalBesideTheNext(store: EngineStore) async throws {
     let scratch = try Scratch()
-    let directory = FirestoreDirectory(nil) { FirestoreEngine($0) }
-    #expect(directory.configure(configuration(store, scratch), app: "[DEFAULT]"))
-    let first = directory.firestore(app: "[DEFAULT]", database: nil)
-    #expect(try await first.document("rooms/old").enqueue(.set(["n": 1])).id != nil)
-    owner.hold()
-    first.terminate(completion: ends.add)
+    let (first, next) = try await ending(store, scratch)
     // Any part of the app may ask for it.
-    let second = directory.firestore(app: "[DEFAULT]", database: nil)
+    let second = next()
     let cleared = clear(first)
     let receipt = second.document("rooms/new").enqueue(.set(["n": 2]))
     // It is used by now, and nothing is taken from it.

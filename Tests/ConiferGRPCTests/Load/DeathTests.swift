@@ -21,14 +21,9 @@
     "Deaths over gRPC", .timeLimit(.minutes(30)), .serialized,
     .enabled(if: ServerProcess.tool != nil, "The built tool is not beside the tests."))
   struct GRPCDeathTests {
-    private static let cases: [(DurableStore, UInt64)] = DurableStore.allCases.enumerated()
-      .flatMap { index, store in
-        (0..<UInt64(size("CONIFER_DEATHS", 1))).map { (store, $0 * 10 + UInt64(index) + 1) }
-      }
-
     @Test(
       "Killed servers and clients lose no acknowledged and no durable write, and none counts twice",
-      arguments: cases)
+      arguments: deathSeeds(of: DurableStore.allCases))
     func deaths(_ store: DurableStore, _ seed: UInt64) async throws {
       let directory =
         FileManager.default.temporaryDirectory.path + "/grpc-deaths-\(UUID().uuidString)"
