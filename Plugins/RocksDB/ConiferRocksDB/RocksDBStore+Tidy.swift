@@ -24,6 +24,8 @@
           writer.ranges = engine.untidyRanges()
         }
         while let range = writer.ranges.popLast() {
+          // Compacting would flush what lies in the range by itself, and begin a log that the store does not know of.
+          if writer.sequence != writer.base { try switchLog(&writer, engine, waits: true) }
           engine.compact(range)
           if let words = engine.backgroundFailure() { throw failed(words, &writer) }
           if ContinuousClock.now >= end { break }
