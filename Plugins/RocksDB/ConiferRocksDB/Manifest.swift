@@ -13,7 +13,8 @@
   /// damage.
   ///
   /// Format: a log whose records are edits (github.com/facebook/rocksdb/wiki/MANIFEST, and
-  /// `VersionEdit::EncodeTo` of version 7).
+  /// `VersionEdit::EncodeTo` of version 7; fields of later versions that others may pass over are
+  /// passed over).
   struct Manifest {
     /// The sorted files, by their numbers.
     private var files: Set<UInt64> = []
@@ -21,8 +22,13 @@
     private var newest: UInt64 = 0
     /// The lowest number of a log that holds what the sorted files lack.
     private var firstLog: UInt64 = 0
-    /// How many records told it: the first one, of the opening before, is synced with the second.
+    /// How many records told it.
     private var logRecords = 0
+    /// Whether one removed files from the list.
+    private var hasRemoved = false
+    /// Whether all is there that was synced when the list was begun: the state before, which tells the log of then, and
+    /// the change that began the list. An opening and a flush tell the log, too; a compaction removes files.
+    private var isBegun: Bool { logRecords > 1 || hasRemoved }
     /// A number above those of all files that there were when the list was written.
     private var nextFile: UInt64 = 0
 
@@ -94,8 +100,7 @@
         return note.base <= newest
       }
       if there == files { return true }
-      return logRecords > 1
-        && numbers(".log").contains { firstLog <= $0 && $0 < nextFile }
+      return isBegun && numbers(".log").contains { firstLog <= $0 && $0 < nextFile }
     }
 
     /// Applies an edit; false when it has an unknown field or lacks bytes.
@@ -122,15 +127,18 @@
         nextFile = max(nextFile, number)
         return true
       case 4:
-        // What the sorted files held, in which compaction leaves out sequence numbers; not what logs hold.
+        // What the sorted files held, in which compaction leaves out sequence numbers; and not what logs hold: since
+        // version 7, github.com/facebook/rocksdb/pull/9305.
         guard let number = reader.varint() else { return false }
         newest = max(newest, number)
         return true
+      case .some(let field) where field & 8192 != 0: return reader.sized() != nil
       case 9, 10, 203: return reader.varint() != nil
       case 5: return reader.varint() != nil && reader.sized() != nil
       case 6:
         guard reader.varint() != nil, let file = reader.varint() else { return false }
         files.remove(file)
+        hasRemoved = true
         return true
       case 103:
         guard reader.varint() != nil, let file = reader.varint(), reader.varint() != nil,

@@ -19,6 +19,8 @@
     public var reserve = 16 << 20
     /// How long closing, suspending and reopening after a full disk wait for open views.
     public var patience = Duration.seconds(5)
+    /// The bytes of RocksDB's list of its sorted files above which it begins a new one; for tests.
+    var manifest = 1 << 20
 
     /// The defaults.
     public init() {}

@@ -56,7 +56,7 @@
       rocksdb_options_set_level_compaction_dynamic_level_bytes(options, 1)
       // The packed backend compresses its records itself.
       rocksdb_options_set_compression(options, 0)
-      rocksdb_options_set_max_manifest_file_size(options, 1 << 20)
+      rocksdb_options_set_max_manifest_file_size(options, tuned.manifest)
 
       // Level 6 is above all levels, so nothing is logged. RocksDB continues to write to its log of
       // messages after a write to it failed, which ends the process if RocksDB was built with
