@@ -215,7 +215,8 @@ let package = Package(
     target(
       "ConiferWebSocket", in: "Sources/Sync",
       [
-        "Conifer", "ConiferNetworkWatch", "ConiferSockets", "ConiferWire", network("NIOCore", "swift-nio"),
+        "Conifer", "ConiferNetworkWatch", "ConiferSockets", "ConiferWire",
+        network("NIOCore", "swift-nio"),
         network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
         network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
       ]),
@@ -241,7 +242,8 @@ let package = Package(
       "ConiferServerGRPC", in: "Sources/Server",
       [
         "ConiferDocumentServer", "ConiferProtobuf", "ConiferSockets", "ConiferWire",
-        "ConiferDocument", "ConiferTree", grpc("SwiftProtobuf", "swift-protobuf"), grpc("GRPCCore", "grpc-swift-2"),
+        "ConiferDocument", "ConiferTree", grpc("SwiftProtobuf", "swift-protobuf"),
+        grpc("GRPCCore", "grpc-swift-2"),
         grpc("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"),
         grpc("NIOCore", "swift-nio"), grpc("NIOHTTP2", "swift-nio-http2"),
         grpc("NIOHPACK", "swift-nio-http2"),
