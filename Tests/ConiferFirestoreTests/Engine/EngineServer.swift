@@ -9,6 +9,7 @@ final class EngineServer: DocumentService {
     init(_ server: EngineServer) { self.server = server }
     func add(_ target: WatchTarget) { server.state.withLock { $0.targets[target.id] = target } }
     func remove(_ target: TargetID) { server.state.withLock { $0.targets[target] = nil } }
+    func taken() { server.state.withLock { $0.taken }() }
     func close() { server.state.withLock { $0.watch = nil } }
   }
 
@@ -39,7 +40,12 @@ final class EngineServer: DocumentService {
     var targets: [TargetID: WatchTarget] = [:]
     var sent: [[Mutation]] = []
     var allSent: [[Mutation]] = []
+    /// The tokens of streams and requests, in their order.
     var tokens: [String?] = []
+    /// What is done when the client has taken in something that was said.
+    var taken: @Sendable () -> Void = {}
+    /// Why requests that are not streams are refused, if they are.
+    var refusal: StatusError?
     /// What streams of writes were greeted with.
     var greetings: [[UInt8]] = []
     /// What is to happen once the engine has nothing to do.
@@ -108,7 +114,8 @@ final class EngineServer: DocumentService {
   }
 
   func lookup(_ paths: [DocumentPath], token: String?) async throws(StatusError) -> [Document] {
-    paths.map { path in state.withLock { $0.found[path] } ?? Document(path, .missing) }
+    try asked(token)
+    return paths.map { path in state.withLock { $0.found[path] } ?? Document(path, .missing) }
   }
 
   func commit(_ writes: [Mutation], token: String?) async throws(StatusError) -> CommitResult {
@@ -118,7 +125,16 @@ final class EngineServer: DocumentService {
   func aggregate(
     _ query: DocumentQuery, _ aggregates: [Aggregate], token: String?
   ) async throws(StatusError) -> [DocumentValue] {
-    try state.withLock { $0.aggregate }.get()
+    try asked(token)
+    return try state.withLock { $0.aggregate }.get()
+  }
+
+  private func asked(_ token: String?) throws(StatusError) {
+    let refusal = state.withLock { state in
+      state.tokens.append(token)
+      return state.refusal
+    }
+    if let refusal { throw refusal }
   }
 
   // MARK: What it says

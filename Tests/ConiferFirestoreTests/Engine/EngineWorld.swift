@@ -49,6 +49,7 @@ enum EngineStore: String, CaseIterable, Sendable {
 final class EngineSignIn: TokenProvider {
   enum Answer: Sendable, Equatable {
     case user(String?)
+    case token(AuthToken)
     case failure
     /// None comes.
     case never
@@ -94,8 +95,11 @@ final class EngineSignIn: TokenProvider {
         state.withLock { $0.hanging.append(question) }
       }
     }
-    guard case .user(let name) = answer else { throw StatusError(.unavailable, "Not now.") }
-    return name.map { AuthToken("token of \($0)", identity: $0) }
+    switch answer {
+    case .user(let name): return name.map { AuthToken("token of \($0)", identity: $0) }
+    case .token(let token): return token
+    case .failure, .never: throw StatusError(.unavailable, "Not now.")
+    }
   }
 }
 

@@ -42,7 +42,7 @@ struct TransactionRequests {
     do throws(StatusError) {
       return try await question(service, shown.token)
     } catch {
-      if error.code == .unauthenticated { engine.run { $0.user.invalidateToken() } }
+      if error.code == .unauthenticated { engine.run { $0.user.invalidate(shown.token) } }
       throw FirestoreError(error)
     }
   }

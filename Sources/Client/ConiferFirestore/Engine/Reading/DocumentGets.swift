@@ -119,9 +119,6 @@ struct DocumentGets {
       aggregateOnServer(query, aggregates) { [post] result in
         post(
           .run(.none) { loop in
-            if case .failure(let error) = result, error.code == .unauthenticated {
-              loop.user.invalidateToken()
-            }
             if source == .default, case .failure(let error) = result, error.code == .unavailable {
               return loop.gets.tell(completion, loop.gets.aggregateCached(query, aggregates))
             }
@@ -143,7 +140,7 @@ struct DocumentGets {
     guard let service = setup.effectiveTransport?.service else {
       return completion(.failure(FirestoreError(Self.offline)))
     }
-    user.withToken { answer in
+    user.withToken { [post] answer in
       switch answer {
       case .failure(let error): completion(.failure(FirestoreError(error)))
       case .success(let token):
@@ -152,6 +149,7 @@ struct DocumentGets {
             let values = try await service.aggregate(query, aggregates, token: token)
             completion(.success(AggregateAnswer(values: values, cached: nil)))
           } catch {
+            if error.code == .unauthenticated { post(.run(.none) { $0.user.invalidate(token) }) }
             completion(.failure(FirestoreError(error)))
           }
         }

@@ -116,8 +116,16 @@ final class SignedInUser {
     ask(forcingRefresh: false, isIdentification: true)
   }
 
-  /// The server does not take the token: another one is asked for before the next attempt.
-  func invalidateToken() { token = .invalid }
+  /// The server does not take a token: another one is asked for before the next attempt, unless there is another one already.
+  ///
+  /// - Parameter refused: the token of the stream or request that was refused; nil when it had none.
+  func invalidate(_ refused: String?) {
+    guard case .known(let current) = token, current?.token == refused else { return }
+    token = .invalid
+  }
+
+  /// How long before its end a token is replaced, so that it does not expire on its way, in milliseconds.
+  private static let expiryMargin: Int64 = 60_000
 
   /// Gives the user's token, nil for nobody, now or once the provider has answered.
   func withToken(_ body: @escaping (Result<String?, StatusError>) -> Void) {
@@ -125,7 +133,8 @@ final class SignedInUser {
     var isForced = false
     switch token {
     case .known(let token):
-      let isExpired = token?.expiry.map { $0 <= setup.clock.wallTime } ?? false
+      let isExpired =
+        token?.expiry.map { $0 <= setup.clock.wallTime + Self.expiryMargin } ?? false
       if !questions.identify, !isExpired { return body(.success(token?.token)) }
       if isExpired { self.token = .unknown }
     case .invalid: isForced = true

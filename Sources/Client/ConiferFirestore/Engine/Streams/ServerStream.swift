@@ -12,7 +12,7 @@ final class ServerStream<Stream> {
     case closed
     /// It waits for the user's token.
     case waiting
-    case open(Stream)
+    case open(Stream, token: String?)
   }
 
   private var machine = StreamMachine()
@@ -41,7 +41,7 @@ final class ServerStream<Stream> {
   private var now: Milliseconds { setup.clock.now }
 
   /// The stream, if there is one.
-  var stream: Stream? { if case .open(let stream) = state { stream } else { nil } }
+  var stream: Stream? { if case .open(let stream, _) = state { stream } else { nil } }
   /// When `tick` is to be called.
   var deadline: Milliseconds? { machine.deadline }
 
@@ -81,11 +81,12 @@ final class ServerStream<Stream> {
 
   private func drop() {
     number += 1
-    if case .open(let stream) = state { end(stream) }
+    if let stream { end(stream) }
     state = .closed
   }
 
-  private func carryOut(_ actions: [StreamMachine.Action]) -> Bool {
+  /// - Parameter token: that of the stream that has ended, if one has.
+  private func carryOut(_ actions: [StreamMachine.Action], token: String? = nil) -> Bool {
     var isOpening = false
     for action in actions {
       switch action {
@@ -93,8 +94,8 @@ final class ServerStream<Stream> {
         isOpening = true
         state = .waiting
         number += 1
-      case .close: if case .open(let stream) = state { end(stream) }
-      case .invalidateToken: user.invalidateToken()
+      case .close: if let stream { end(stream) }
+      case .invalidateToken: user.invalidate(token)
       }
     }
     return isOpening
@@ -107,7 +108,7 @@ final class ServerStream<Stream> {
       guard number == self.number, case .waiting = state else { return }
       switch answer {
       case .success(let token):
-        if let stream = connect(token, number) { state = .open(stream) }
+        if let stream = connect(token, number) { state = .open(stream, token: token) }
       case .failure(let error): failed(error, number)
       }
     }
@@ -122,8 +123,9 @@ final class ServerStream<Stream> {
   ///
   /// - Parameter error: why; nil when it was closed since it was idle.
   func closed(_ error: StatusError?) {
+    let token: String? = if case .open(_, let token) = state { token } else { nil }
     state = .closed
     number += 1
-    if let error { _ = carryOut(machine.failed(error)) } else { _ = machine.stop() }
+    if let error { _ = carryOut(machine.failed(error), token: token) } else { _ = machine.stop() }
   }
 }
