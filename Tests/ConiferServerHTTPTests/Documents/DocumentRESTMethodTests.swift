@@ -175,6 +175,44 @@ import Testing
     await client.expect("GET /nothing", "{}")
   }
 
+  /// A head of 64 kB is the longest that the server takes.
+  @Test(
+    "A list that is sorted by long texts goes on with a token that fits into a URL",
+    arguments: DocumentTestStore.allCases)
+  func longOrder(_ store: DocumentTestStore) async throws {
+    let client = try DocumentRESTClient(store)
+    let database = DatabaseID(project: "p")
+    let collection = "r" + String(repeating: "ö", count: 700)
+    func set(_ id: Int, _ letter: String?) async throws {
+      let path = try DocumentPath("\(collection)/r\(id)")
+      let text = letter.map { DocumentValue.string(String(repeating: "x", count: 100_000) + $0) }
+      let write = Mutation(path, .set(["text": text ?? nil, "n": 1], []))
+      try await client.server.commit([write], in: database)
+    }
+    for (id, letter) in ["c", "a", "d", "b", "a"].enumerated() { try await set(id, letter) }
+    let url = collection.replacing("ö", with: "%C3%B6")
+    func page(_ token: String) async -> (ids: [String], token: String) {
+      let reply = await client.ask(
+        "GET /\(url)?pageSize=2&orderBy=n,text%20desc&mask.fieldPaths=n&pageToken=\(token)")
+      let ids = reply.body.matches(of: #/\/r(\d)"/#).map { String($0.1) }
+      return (ids, DocumentRESTClient.text("nextPageToken", reply))
+    }
+    let first = await page("")
+    #expect(first.ids == ["2", "0"] && first.token.utf8.count < 32_000)
+    let second = await page(first.token)
+    #expect(second.ids == ["3", "4"])
+    // Behind the last one.
+    #expect(await page(second.token).ids == ["1"])
+    // It is elsewhere by now.
+    try await set(4, "z")
+    #expect(await page(second.token).ids == ["2", "0"])
+    try await client.server.commit(
+      [Mutation(try DocumentPath("\(collection)/r4"), .delete)], in: database)
+    await client.refuses(
+      "GET /\(url)?pageSize=2&orderBy=n,text%20desc&pageToken=\(second.token)", 400,
+      "FAILED_PRECONDITION", "from the beginning")
+  }
+
   @Test(
     "What is missing and has something below it is listed when asked for",
     arguments: DocumentTestStore.allCases)

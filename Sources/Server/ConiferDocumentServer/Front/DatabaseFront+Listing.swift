@@ -4,6 +4,9 @@ package import ConiferWire
 extension DatabaseFront {
   /// About how many bytes of documents a page has at most, and one document more.
   private static let maxBytes = 8 << 20
+  /// The bytes of a page's token with the values that the last document is sorted by. A longer one, which might not fit into a
+  /// URL, has the document's name alone.
+  private static let longestToken = 16 << 10
 
   /// A part of a collection.
   ///
@@ -14,7 +17,8 @@ extension DatabaseFront {
   ///   - size: how many documents at most.
   ///   - start: what came with the part before; nil for the first one.
   ///   - moment: as of when.
-  /// - Throws: `invalidArgument` when `start` is of another list, `resourceExhausted` when there is no memory for it.
+  /// - Throws: `invalidArgument` when `start` is of another list, `failedPrecondition` when it names a document that is no longer
+  ///   there, `resourceExhausted` when there is no memory for the page.
   package func page(
     of collection: CollectionPath, by orders: [DocumentQuery.Order] = [], showsMissing: Bool,
     size: Int, from start: [UInt8]?, _ moment: ReadMoment = .newest
@@ -40,7 +44,8 @@ extension DatabaseFront {
       }
     }
     return try await read(moment) { host, credentials, share throws(StatusError) in
-      let (found, time) = try await host.list(next, wanted, credentials, in: share)
+      let placed = try await Self.placed(next, host)
+      let (found, time) = try await host.list(placed, wanted, credentials, in: share)
       let page = try Self.page(found.map(\.answered), of: query, size)
       return (page, time, TransactionReads(whole.target, at: time))
     }
@@ -91,6 +96,25 @@ extension DatabaseFront {
     )
   }
 
+  /// The list from behind the document of its collection that it names alone.
+  private static func placed(
+    _ query: DocumentQuery, _ host: DatabaseHost
+  ) async throws(StatusError) -> DocumentQuery {
+    guard query.explicitOrders.count > 1, let cursor = query.start, cursor.values.count == 1,
+      case .reference(let name)? = cursor.values.first, name.database == query.database,
+      case .collection(name.path.collection) = query.source
+    else { return query }
+    let document = try await host.find([name.path], .server).documents.first
+    do throws(DocumentError) {
+      return try query.starting(after: document ?? Document(name.path, .missing))
+    } catch {
+      throw StatusError(
+        .failedPrecondition,
+        "The last document of the page before was changed since, so its place is unknown. List from the beginning."
+      )
+    }
+  }
+
   private static func path(of cursor: DocumentQuery.Cursor) -> DocumentPath? {
     guard case .reference(let name)? = cursor.values.last else { return nil }
     return name.path
@@ -110,10 +134,12 @@ extension DatabaseFront {
     }
     let behind: DocumentQuery
     do throws(DocumentError) {
-      behind =
-        last.fields == nil
-        ? try query.starting(after: [.reference(DocumentName(last.path, in: query.database))])
-        : try query.starting(after: last)
+      let named = try query.starting(
+        after: [.reference(DocumentName(last.path, in: query.database))])
+      behind = last.fields == nil ? named : try query.starting(after: last)
+      if behind.json.count > longestToken {
+        return DocumentPage(documents: Array(fitting), next: named.json)
+      }
     } catch { throw StatusError(.internal, error.message) }
     return DocumentPage(documents: Array(fitting), next: behind.json)
   }
