@@ -10,14 +10,18 @@
   final class RawConnection: Sendable {
     private let channel: any Channel
     private let streams: NIOHTTP2Handler.AsyncStreamMultiplexer<Void>
+    /// What the server says of the connection: nil for an answer to a ping, or its last words.
+    private let words = Mailbox<String?>()
 
     init(_ port: Int) async throws {
+      let words = words
       (channel, streams) = try await ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
         .connect(host: "127.0.0.1", port: port) { channel in
           channel.eventLoop.makeCompletedFuture {
             let streams = try channel.pipeline.syncOperations.configureAsyncHTTP2Pipeline(
               mode: .client, configuration: .init()
             ) { $0.eventLoop.makeSucceededVoidFuture() }
+            try channel.pipeline.syncOperations.addHandler(ConnectionHandler(words))
             return (channel, streams)
           }
         }
@@ -27,6 +31,16 @@
 
     /// Whether it is closed.
     var isClosed: Bool { !channel.isActive }
+
+    /// Asks for a sign of life.
+    ///
+    /// - Returns: nil when one came; else the server's last words, with which it has ended the connection.
+    func ping() async -> String? {
+      channel.writeAndFlush(
+        HTTP2Frame(streamID: .rootStream, payload: .ping(.init(withInteger: 1), ack: false)),
+        promise: nil)
+      return await words.next() ?? "closed"
+    }
 
     /// Begins a call; its headers are sent.
     ///
@@ -124,17 +138,43 @@
     }
 
     /// How the server has answered; nil when it has broken off.
-    func status() async -> StatusCode? {
+    func status() async -> StatusCode? { await answer()?.code }
+
+    /// How the server has answered, with its words; nil when it has broken off.
+    func answer() async -> StatusError? {
       while let event = await events.next() {
         guard case .headers(let headers) = event else { continue }
         if let status = headers.first(name: "grpc-status").flatMap({ Int($0) }) {
-          return StatusCode(rawValue: status)
+          return StatusError(
+            StatusCode(rawValue: status) ?? .unknown, headers.first(name: "grpc-message") ?? "")
         }
       }
       return nil
     }
 
     func close() async { try? await channel.close() }
+  }
+
+  /// Hands out what is said of the connection as a whole.
+  private final class ConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = HTTP2Frame
+
+    private let words: Mailbox<String?>
+
+    init(_ words: Mailbox<String?>) { self.words = words }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+      switch unwrapInboundIn(data).payload {
+      case .ping(_, ack: true): words.put(nil)
+      case .goAway(_, _, let bytes): words.put(bytes.map { String(buffer: $0) } ?? "")
+      default: break
+      }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+      words.end()
+      context.fireChannelInactive()
+    }
   }
 
   private final class EventsHandler: ChannelInboundHandler {

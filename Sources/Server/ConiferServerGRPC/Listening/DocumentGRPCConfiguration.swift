@@ -55,8 +55,9 @@
     public var keepAlive: Duration = .seconds(60)
     /// How long a client may take for a sign of life before its connection is closed.
     public var keepAliveTimeout: Duration = .seconds(20)
-    /// How often a client may ask for a sign of life; one that asks more often is disconnected.
-    public var ping: Duration = .seconds(1)
+    /// How often a client may ask for a sign of life; one that asks more often is disconnected. By default as often as it
+    /// likes, up to the 200 times in 30 s that SwiftNIO lets it: clients measure a connection so while they receive.
+    public var ping: Duration = .zero
     /// How long answers under way may take when the server stops.
     public var stop: Duration = .seconds(10)
 
