@@ -42,6 +42,8 @@
     struct Counts: Sendable {
       var documents: [String] = []
       var filters = 0
+      /// The targets that were reset, each as often as it was.
+      var resets: [TargetID] = []
       var targets: [WatchTarget] = []
       var streams = 0
       var closed: [StatusError?] = []
@@ -65,6 +67,7 @@
           switch event {
           case .said(.document(let document, _, _), _): $0.documents.append("\(document.path)")
           case .said(.filter, _): $0.filters += 1
+          case .said(.targets(.reset, let ids, _), _): $0.resets += ids
           case .closed(let error): $0.closed.append(error)
           default: break
           }
