@@ -15,7 +15,8 @@ import support
 from google.api_core import exceptions
 from google.auth.credentials import AnonymousCredentials
 from google.cloud import firestore
-from google.cloud.firestore_v1.base_query import FieldFilter, Or
+from google.cloud.firestore_v1.base_query import And, FieldFilter, Or
+from google.cloud.firestore_v1.field_path import FieldPath
 from google.cloud.firestore_v1.services.firestore import FirestoreClient
 from google.cloud.firestore_v1.services.firestore.transports.rest import FirestoreRestTransport
 
@@ -122,6 +123,78 @@ class FirestoreChecks:
         # The answer is a map, whose order the client does not keep.
         numbers = by_i.sum("i", alias="s").avg("i", alias="a").get()[0]
         self.assertEqual({r.alias: r.value for r in numbers}, {"s": 190, "a": 9.5})
+
+    def test_null_and_nan(self):
+        values = {"null": None, "nan": float("nan"), "one": 1, "text": "x"}
+        for name, value in values.items():
+            self.rooms.document(name).set({"v": value})
+        self.rooms.document("without").set({})
+        nan = float("nan")
+        for operator, value, found in [
+            ("==", None, ["null"]), ("!=", None, ["nan", "one", "text"]), ("==", nan, ["nan"]), ("!=", nan, ["one", "text"]),
+        ]:
+            with self.subTest(operator=operator, value=value):
+                self.assertEqual(sorted(self.where("v", operator, value)), found)
+
+    def test_composite_filters(self):
+        self.fill()
+        both = And([FieldFilter("i", ">=", 3), FieldFilter("i", "<", 6), FieldFilter("tags", "array_contains", 5)])
+        self.assertEqual(self.ids(self.rooms.where(filter=both)), ["r4", "r5"])
+        nested = Or([And([FieldFilter("i", ">", 1), FieldFilter("i", "<", 4)]), FieldFilter("i", "in", [10, 50])])
+        self.assertEqual(self.ids(self.rooms.where(filter=nested).order_by("i")), ["r2", "r3", "r10"])
+        # Two wheres are both.
+        two = self.rooms.where(filter=FieldFilter("i", "not-in", [3, 4])).where(filter=FieldFilter("i", "<", 5))
+        self.assertEqual(self.ids(two), ["r0", "r1", "r2"])
+        numbers = self.rooms.where(filter=both).count(alias="n").get()
+        self.assertEqual(numbers[0][0].value, 2)
+
+    def test_cursors(self):
+        for number in range(8):
+            self.rooms.document(f"r{number}").set({"a": number // 3, "b": -number})
+        by_a = self.rooms.order_by("a").order_by("b", direction="DESCENDING")
+        self.assertEqual(self.ids(by_a), [f"r{number}" for number in range(8)])
+        r4 = self.rooms.document("r4").get()
+        for query, first, last in [
+            (by_a.start_at({"a": 1, "b": -4}), 4, 7), (by_a.start_after({"a": 1, "b": -4}), 5, 7),
+            (by_a.end_at({"a": 1, "b": -4}), 0, 4), (by_a.end_before({"a": 1, "b": -4}), 0, 3),
+            (by_a.start_at({"a": 1}), 3, 7), (by_a.start_after({"a": 1}), 6, 7), (by_a.end_at({"a": 1}), 0, 5),
+            (by_a.end_before({"a": 1}), 0, 2), (by_a.start_at(r4), 4, 7), (by_a.start_after(r4), 5, 7), (by_a.end_at(r4), 0, 4),
+            (by_a.end_before(r4), 0, 3), (by_a.start_after({"a": 0, "b": -1}).end_at({"a": 1, "b": -4}), 2, 4),
+        ]:
+            with self.subTest(first=first, last=last):
+                self.assertEqual(self.ids(query), [f"r{number}" for number in range(first, last + 1)])
+
+    def test_ids(self):
+        for name in ["a", "b", "c", "é"]:
+            self.rooms.document(name).set({"n": 1})
+            self.rooms.document(name).collection("below").document(name).set({"n": 2})
+        place = self.rooms.document
+        for name in ["__name__", FieldPath.document_id()]:
+            for operator, value, found in [
+                ("==", place("b"), ["b"]), ("!=", place("b"), ["a", "c", "é"]), ("<", place("b"), ["a"]),
+                ("<=", place("b"), ["a", "b"]), (">", place("b"), ["c", "é"]), (">=", place("c"), ["c", "é"]),
+                ("in", [place("é"), place("a"), place("none")], ["a", "é"]), ("not-in", [place("a"), place("é")], ["b", "c"]),
+            ]:
+                with self.subTest(name=name, operator=operator):
+                    self.assertEqual(self.where(name, operator, value), found)
+        by_id = self.rooms.order_by("__name__", direction="DESCENDING")
+        self.assertEqual(self.ids(by_id.start_after({"__name__": place("é")}).limit(2)), ["c", "b"])
+        group = self.client.collection_group("below").where(filter=FieldFilter("__name__", ">=", place("b/below/b")))
+        self.assertEqual(self.ids(group), ["b", "c", "é"])
+
+    def test_merge(self):
+        eros = self.rooms.document("eros")
+        eros.set({"a": 1, "map": {"x": 1, "y": 2}, "c": 3})
+        # What is given and not named is not written.
+        eros.set({"a": 2, "map": {"x": 5, "z": 6}}, merge=["a", "map.x"])
+        self.assertEqual(eros.get().to_dict(), {"a": 2, "map": {"x": 5, "y": 2}, "c": 3})
+        eros.set({"map": {"z": 1}}, merge=["map"])
+        self.assertEqual(eros.get().to_dict(), {"a": 2, "map": {"z": 1}, "c": 3})
+        eros.set({"at": firestore.SERVER_TIMESTAMP, "c": firestore.DELETE_FIELD}, merge=True)
+        self.assertEqual(sorted(eros.get().to_dict()), ["a", "at", "map"])
+        new = self.rooms.document("new")
+        new.set({"a": 1, "n": firestore.Increment(2)}, merge=["a", "n"])
+        self.assertEqual(new.get().to_dict(), {"a": 1, "n": 2})
 
     def test_lists(self):
         self.fill()
