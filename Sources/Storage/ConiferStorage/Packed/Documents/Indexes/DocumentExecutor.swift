@@ -12,6 +12,8 @@ final class DocumentExecutor {
 
   /// How many documents beyond the limit are kept before they are dropped.
   private static let slack = 256
+  /// How many bytes of documents beyond the limit are kept, where memory is counted, before they are dropped.
+  private static let slackBytes = 4 << 20
 
   let view: any OrderedView
   let indexes: [DocumentIndexRows]
@@ -24,6 +26,8 @@ final class DocumentExecutor {
   /// How many documents are read at once at most.
   private let batch: Int
   private var documentsRead = 0
+  /// The counted bytes that were added since documents were dropped.
+  private var added = 0
 
   /// - Parameters:
   ///   - indexes: those of the tree that are ready.
@@ -80,16 +84,23 @@ final class DocumentExecutor {
   /// - Throws: `tooLarge` when no more may be kept.
   private func add(_ document: Document, to found: inout [Document]) throws(StoreError) {
     let document = kept.map(document.selecting) ?? document
-    if let allowance, !allowance.claim(document.memory) {
-      sortAndTrim(&found)
-      guard allowance.claim(document.memory) else { throw ReadAllowance.exceeded }
+    if let allowance {
+      let bytes = document.memory
+      if !allowance.claim(bytes) {
+        sortAndTrim(&found)
+        guard allowance.claim(bytes) else { throw ReadAllowance.exceeded }
+      }
+      added += bytes
     }
     found.append(document)
-    guard let limit = target.limit, (found.count - Self.slack) / 2 >= limit else { return }
+    guard let limit = target.limit,
+      (found.count - Self.slack) / 2 >= limit || added >= Self.slackBytes
+    else { return }
     sortAndTrim(&found)
   }
 
   private func sortAndTrim(_ found: inout [Document]) {
+    added = 0
     guard let limit = target.limit, found.count > limit else { return }
     found.sort { target.compare($0, $1) < 0 }
     trim(&found)
