@@ -13,6 +13,7 @@
     /// Waits for so long, or until the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
     private let options: GRPCOptions
+    private let interceptors: [any ClientInterceptor]
 
     /// How many bytes of a stream may come that nobody has read. SwiftNIO doubles it for a stream that begins before the
     /// server has acknowledged the client's settings, and reads on while what was read last waits here: it may hold four
@@ -22,9 +23,10 @@
     private let channelNow = Mutex<GRPCChannel?>(nil)
 
     init(
-      _ address: GRPCAddress, _ options: GRPCOptions,
+      _ address: GRPCAddress, _ options: GRPCOptions, _ interceptors: [any ClientInterceptor],
       sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
+      self.interceptors = interceptors
       self.sleep = sleep
       self.address = address
       self.options = options
@@ -54,7 +56,9 @@
         if let now { return .success(now) }
         do {
           let connections = OpenConnections()
-          let made = GRPCChannel(GRPCClient(transport: try transport(connections)), connections)
+          let client = GRPCClient(
+            transport: try transport(connections), interceptors: interceptors)
+          let made = GRPCChannel(client, connections)
           now = made
           return .success(made)
         } catch {

@@ -13,12 +13,15 @@
     private let options: GRPCOptions
     private let writes = CallSuccession()
 
-    /// - Parameter sleep: waits for so long, or until the task is cancelled.
+    /// - Parameters:
+    ///   - interceptors: what stands between its calls and the connection.
+    ///   - sleep: waits for so long, or until the task is cancelled.
     init(
       _ database: DatabaseID, at address: GRPCAddress, _ options: GRPCOptions,
+      interceptors: [any ClientInterceptor] = [],
       sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
-      line = GRPCLine(address, options, sleep: sleep)
+      line = GRPCLine(address, options, interceptors, sleep: sleep)
       self.database = database
       self.options = options
     }

@@ -174,6 +174,48 @@
       last.stream.close()
     }
 
+    /// What sends messages begins only when the call is over.
+    private struct LateSender: ClientInterceptor {
+      func intercept<Input: Sendable, Output: Sendable>(
+        request: StreamingClientRequest<Input>, context: ClientContext,
+        next: (StreamingClientRequest<Input>, ClientContext) async throws
+          -> StreamingClientResponse<Output>
+      ) async throws -> StreamingClientResponse<Output> {
+        var request = request
+        request.producer = { _ in
+          let (stream, continuation) = AsyncStream<Void>.makeStream()
+          for await _ in stream {}
+          withExtendedLifetime(continuation) {}
+        }
+        return try await next(request, context)
+      }
+    }
+
+    @Test(
+      "A refusal that comes before anything could be sent is the server's word, to streams and requests"
+    )
+    func refusalBeforeRequest() async throws {
+      let server = try await ScriptedServer()
+      let service = try service(server.port, interceptors: [LateSender()])
+      let refusal = RPCError(code: .unavailable, message: "later")
+      let line = WatchLine(service)
+      let first = try await server.next()
+      // Its headers let the client know that the call is taken, before its end.
+      try first.send(Answers.target(.noChange, token: "t", at: 7))
+      #expect(await line.opened())
+      first.end(refusal)
+      #expect(await line.end() == StatusError(.unavailable, "later"))
+      async let documents = service.lookup([try DocumentPath("a/b")], token: nil)
+      let get = try await server.next()
+      get.end(refusal)
+      _ = try? await documents
+      let last = WatchLine(service)
+      let third = try await server.next()
+      #expect([get.peer, third.peer] == [first.peer, first.peer])
+      last.stream.close()
+      third.end()
+    }
+
     @Test("A connection that breaks has the next attempt make another at once")
     func broken() async throws {
       let server = try await ScriptedServer()

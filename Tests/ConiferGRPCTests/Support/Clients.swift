@@ -1,10 +1,11 @@
 #if GRPC
-  import Logging
   import ConiferDocument
   import ConiferEngine
   import ConiferFirestore
   import ConiferStorage
   import ConiferWire
+  import GRPCCore
+  import Logging
   import Testing
 
   @testable import ConiferGRPC
@@ -13,13 +14,17 @@
   func service(
     _ port: Int, _ database: DatabaseID = DatabaseID(project: "test"), host: String = "127.0.0.1",
     isSecure: Bool = false, sleep: ScriptedSleep? = nil,
+    interceptors: [any ClientInterceptor] = [],
     _ change: (inout GRPCOptions) -> Void = { _ in }
   ) throws -> GRPCService {
     var options = GRPCOptions()
     change(&options)
     let address = try #require(GRPCAddress("\(host):\(port)", isSecure: isSecure))
-    guard let sleep else { return GRPCService(database, at: address, options) }
-    return GRPCService(database, at: address, options, sleep: sleep.sleep)
+    guard let sleep else {
+      return GRPCService(database, at: address, options, interceptors: interceptors)
+    }
+    return GRPCService(
+      database, at: address, options, interceptors: interceptors, sleep: sleep.sleep)
   }
 
   /// An app's database over a service.
