@@ -413,7 +413,8 @@ let package = Package(
     tests(
       "ConiferGRPC",
       [
-        "ConiferGRPC", "ConiferServerGRPC", "ConiferProtobuf", "ConiferFirestore",
+        "ConiferGRPC", "ConiferServerGRPC", "ConiferNetworkWatch", "ConiferProtobuf",
+        "ConiferFirestore",
         "ConiferDocumentServer",
         "ConiferDocumentSync", "ConiferEngine", "ConiferDocument", "ConiferWire",
         "ConiferStorage", "ConiferKeyValue", "ConiferLMDB", "ConiferSQLite", "ConiferLog",

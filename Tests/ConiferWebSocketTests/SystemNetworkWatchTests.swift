@@ -1,6 +1,7 @@
 #if Network && os(Linux)
   import Foundation
   import Glibc
+  import NetworkTestSupport
   import Synchronization
   import Testing
 
@@ -62,39 +63,14 @@
         if: LoopbackAddress.canChange, "This process may not add an address to the loopback."))
     func `The kernel tells of a new address`() async throws {
       // One that an interrupted run left would not be new.
-      _ = try LoopbackAddress.change(isNew: false)
+      _ = try LoopbackAddress.change(1, isNew: false)
       let calls = Atomic(0)
       let watch = try #require(SystemNetworkWatch { calls.add(1, ordering: .relaxed) })
       // 127.0.0.0/8 is the loopback's already: nobody's traffic goes another way by one address of it.
-      #expect(try LoopbackAddress.change(isNew: true))
+      #expect(try LoopbackAddress.change(1, isNew: true))
       await wait(for: "word of the new address") { calls.load(ordering: .relaxed) > 0 }
-      #expect(try LoopbackAddress.change(isNew: false))
+      #expect(try LoopbackAddress.change(1, isNew: false))
       watch.stop()
-    }
-  }
-
-  /// An address of the loopback that a test adds and removes (rtnetlink(7)).
-  private enum LoopbackAddress {
-    private struct Failure: Error { let text: String }
-
-    /// Whether this process may add and remove it.
-    static let canChange = (try? change(isNew: true) && change(isNew: false)) ?? false
-
-    /// Adds or removes it; false when this process may not.
-    static func change(isNew: Bool) throws -> Bool {
-      let file = socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), 0)
-      guard file >= 0 else { return false }
-      defer { close(file) }
-      // Length, kind, flags (request, acknowledge, create), number, sender; family, prefix, flags,
-      // scope, interface 1; the attribute of the local address.
-      let (kind, flags): (UInt8, [UInt8]) = isNew ? (20, [5, 4]) : (21, [5, 0])
-      var request: [UInt8] = [32, 0, 0, 0, kind, 0] + flags + [1, 0, 0, 0, 0, 0, 0, 0]
-      request += [UInt8(AF_INET), 32, 0, 0, 1, 0, 0, 0, 8, 0, 2, 0, 127, 77, 0, 1]
-      guard send(file, request, request.count, 0) == request.count else { return false }
-      var answer = [UInt8](repeating: 0, count: 1024)
-      guard recv(file, &answer, answer.count, 0) >= 20 else { throw Failure(text: "no answer") }
-      let status = answer.withUnsafeBytes { $0.loadUnaligned(fromByteOffset: 16, as: Int32.self) }
-      return status == 0
     }
   }
 #endif

@@ -3,7 +3,9 @@
   import Logging
   import NetworkTestSupport
   import SwiftProtobuf
+  import struct ConiferDocument.DatabaseID
   import ConiferFirestore
+  import ConiferNetworkWatch
   import ConiferProtobuf
   import ConiferWire
   import Foundation
@@ -11,6 +13,10 @@
   import Synchronization
   import TestSupport
   import Testing
+
+  #if Network
+    import NetworkTestSupport
+  #endif
 
   @testable import ConiferGRPC
 
@@ -267,6 +273,56 @@
       #expect(try await seen.get("n") as? Int == 3)
       try await db.terminate()
     }
+
+    @Test("A way over gRPC watches the system's network, to whatever host it leads")
+    func systemWatch() throws {
+      let database = DatabaseID(project: "test")
+      let own = DocumentTransport.grpc(to: database, host: "localhost:1", isSecure: false)
+      let led = try #require(own.leading(to: "localhost:2", isSecure: false))
+      // There is none in some sandboxes.
+      let isWatchable = SystemNetworkWatch {} != nil
+      for transport in [own, led, .grpc(to: database, host: "no host")] {
+        let watch = transport.watchNetwork {}
+        #expect((watch is SystemNetworkWatch) == isWatchable, "\(transport)")
+        watch?.stop()
+      }
+    }
+
+    #if Network && os(Linux)
+      @Test(
+        "A network that returns to the system has a connection begin at once",
+        .enabled(
+          if: LoopbackAddress.canChange, "This process may not add an address to the loopback."))
+      func systemReturn() async throws {
+        _ = try LoopbackAddress.change(2, isNew: false)
+        let port = try Sockets.freePort()
+        var configuration = FirestoreConfiguration.grpc(
+          projectID: "test", host: "127.0.0.1:\(port)", isSecure: false)
+        // Time stands still: nothing else ends the wait for the next attempt.
+        configuration.clock = ScriptedClock()
+        configuration.logger.logLevel = .critical
+        let db = Firestore(configuration)
+        let told = Mailbox<Bool>()
+        let listener = db.document("rooms/eros")
+          .addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
+            told.put(snapshot?.metadata.isFromCache == true)
+          }
+        // The first attempt has failed.
+        #expect(await told.next() == true)
+        let server = try await ScriptedServer(port: port)
+        try await eventually("another attempt is made") {
+          _ = try LoopbackAddress.change(2, isNew: true)
+          _ = try LoopbackAddress.change(2, isNew: false)
+          return server.waiting > 0
+        }
+        let call = try await server.next()
+        let id = try await call.receive(ProtoListenRequest.self).addTarget.targetID
+        try call.serve(id, [("rooms/eros", 3)], token: "t", at: 5)
+        #expect(await told.next() == false)
+        listener.remove()
+        try await db.terminate()
+      }
+    #endif
 
     @Test("The settings of an app lead to an emulator")
     func emulator() async throws {
