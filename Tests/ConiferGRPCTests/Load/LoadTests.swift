@@ -1,7 +1,9 @@
 #if GRPC && Network
   import ConiferFirestore
+  import ConiferProtobuf
   import Foundation
   import NetworkTestSupport
+  import SwiftProtobuf
   import Testing
 
   /// Many writes of many clients at once; CONIFER_LOAD sets how many each makes, CONIFER_LISTENERS how many listeners they
@@ -81,13 +83,49 @@
         "\(Int(Double(batches) / (written / .seconds(1)))) batches/s,",
         "all told after \(told), \(growth >> 20) MiB of memory of the clients,",
         "\((server.memory ?? 0) >> 20) MiB of the server")
-      // Documents that are listened to are in memory. Otherwise other tests run beside.
+      // Documents that are listened to are in memory.
+      #expect(server.memory ?? 0 < (64 << 20) + 3 * batches * 4096)
+      // Otherwise other tests run beside in this process.
       if ProcessInfo.processInfo.environment["CONIFER_LOAD"] != nil {
         #expect(growth < (256 << 20) + count * batches * 2048)
-        #expect(server.memory ?? 0 < (256 << 20) + 3 * batches * 4096)
       }
       for watch in watches.joined() { watch.end() }
       for db in clients + [other] { try await db.terminate() }
+    }
+
+    /// Each of the listeners would have 10 MB of changes.
+    @Test("Listeners that read nothing cost the server no more than a moment each")
+    func unread() async throws {
+      let server = try ServerProcess(["--grpc-port", "0"])
+      defer { server.kill() }
+      let db = loadClient(server.grpcPort)
+      let text = String(repeating: "x", count: 500_000)
+      let document = db.document("rooms/a")
+      try await document.setData(["text": text])
+      let name = "projects/load/databases/(default)"
+      let listen = ProtoListenRequest.with {
+        $0.database = name
+        $0.addTarget.targetID = 2
+        $0.addTarget.documents.documents = ["\(name)/documents/rooms/a"]
+      }
+      var listeners: [RawStream] = []
+      for _ in 0..<32 {
+        let connection = try await RawConnection(server.grpcPort)
+        let call = try await connection.call("Listen", reads: false)
+        try await call.send(RawStream.framed(try listen.serializedBytes()))
+        #expect(await call.readsSome())
+        listeners.append(call)
+      }
+      let before = server.memory ?? 0
+      var growth = 0
+      for n in 1...20 {
+        try await document.setData(["text": text, "n": n])
+        growth = max(growth, (server.memory ?? 0) - before)
+      }
+      print("listeners that read nothing: \(growth >> 20) MiB more of the server")
+      #expect(growth < 96 << 20, "\(growth >> 20) MiB")
+      for listener in listeners { await listener.close() }
+      try await db.terminate()
     }
   }
 #endif
