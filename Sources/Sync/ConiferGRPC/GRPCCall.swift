@@ -7,14 +7,14 @@
 
   /// A call that sends and receives messages until one side ends it.
   final class GRPCCall<
-    Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message, Said: Sendable
+    Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message, Answer: Sendable
   >: Sendable {
     /// What happens on a call.
     enum Event: Sendable {
       /// Messages reach the server.
       case opened
       /// The server said something.
-      case said(Said)
+      case said(Answer)
       /// It has ended; nil when the client closed it.
       case closed(StatusError?)
     }
@@ -25,7 +25,7 @@
       case cancelling
       /// The server has a moment to do what was sent, and the next call of these waits until it has, or the moment is over:
       /// done later, it would undo what the next one has done.
-      case finishing(CallSuccession)
+      case finishing(SerialCalls)
     }
 
     private enum State {
@@ -42,7 +42,7 @@
     private let state = Mutex(State.opening)
     private let isCut = Mutex(false)
     private let task = Mutex<Task<Void, Never>?>(nil)
-    private let read: @Sendable (ReceivedMessage<Response>) throws -> Said?
+    private let read: @Sendable (ReceivedMessage<Response>) throws -> Answer?
     private let told: @Sendable (Event) -> Void
     private let credit: StreamCredit?
 
@@ -55,7 +55,7 @@
     init(
       _ line: GRPCLine, _ method: MethodDescriptor, _ metadata: Metadata, closing: Closing,
       credit: StreamCredit? = nil,
-      read: @escaping @Sendable (ReceivedMessage<Response>) throws -> Said?,
+      read: @escaping @Sendable (ReceivedMessage<Response>) throws -> Answer?,
       _ told: @escaping @Sendable (Event) -> Void
     ) {
       self.line = line
@@ -141,11 +141,11 @@
         return StatusError(
           .unavailable, "The server ended the stream. The client opens another one by itself.")
       } catch {
-        let standing = CallStanding(channel, wasOpened: opening.isOver)
+        let state = FailedCallState(channel, wasOpened: opening.isOver)
         let failure = StatusError(
-          error, at: line.address.description, standing, unreadable: unreadable)
+          error, at: line.address.description, state, unreadable: unreadable)
         // One that was closed before it was open may have waited for a connection that comes never.
-        if standing.isBroken(failure) { line.failed(channel) }
+        if state.isBroken(failure) { line.failed(channel) }
         return failure
       }
     }
@@ -165,7 +165,7 @@
       }
     }
 
-    private func tell(_ said: Said) {
+    private func tell(_ said: Answer) {
       state.withLock { state in if case .open = state { told(.said(said)) } }
     }
 

@@ -11,7 +11,7 @@
     private let line: GRPCLine
     private let database: DatabaseID
     private let options: GRPCOptions
-    private let writes = CallSuccession()
+    private let writes = SerialCalls()
 
     /// - Parameters:
     ///   - interceptors: what stands between its calls and the connection.
@@ -211,9 +211,9 @@
         outcome.settle(.failure(CancellationError()))
       }
       do { return try result.get() } catch {
-        let standing = CallStanding(channel, wasOpened: opening.isOver)
-        let failure = StatusError(error, at: "\(line.address)", standing)
-        if standing.isBroken(failure) { line.failed(channel) }
+        let state = FailedCallState(channel, wasOpened: opening.isOver)
+        let failure = StatusError(error, at: "\(line.address)", state)
+        if state.isBroken(failure) { line.failed(channel) }
         throw failure
       }
     }

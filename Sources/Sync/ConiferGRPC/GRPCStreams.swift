@@ -7,8 +7,8 @@
   /// A client's end of a stream of listens.
   final class GRPCWatchStream: WatchStream {
     /// What the server says, and the moment that it completes.
-    typealias Said = (change: WatchChange, version: Timestamp?)
-    typealias Call = GRPCCall<ProtoListenRequest, ProtoListenResponse, Said>
+    typealias Answer = (change: WatchChange, version: Timestamp?)
+    typealias Call = GRPCCall<ProtoListenRequest, ProtoListenResponse, Answer>
 
     private let call: Call
     private let database: DatabaseID

@@ -9,13 +9,13 @@
     /// - Parameters:
     ///   - error: what was thrown.
     ///   - address: where the call went.
-    ///   - standing: how it stood then.
+    ///   - state: how it stood then.
     ///   - unreadable: the code for what cannot be read.
     init(
-      _ error: any Error, at address: String, _ standing: CallStanding? = nil,
+      _ error: any Error, at address: String, _ state: FailedCallState? = nil,
       unreadable: StatusCode = .internal
     ) {
-      let wasOpened = standing?.wasOpened ?? true
+      let wasOpened = state?.wasOpened ?? true
       switch error {
       case let error as StatusError: self = error
       case let error as ProtoError:
@@ -23,7 +23,7 @@
       case is CancellationError: self.init(.cancelled, "The call was cancelled.")
       case let error as RPCError where wasOpened:
         let code = StatusCode(rawValue: error.code.rawValue) ?? .unknown
-        let isLost = code == .unavailable && standing?.isConnected != true
+        let isLost = code == .unavailable && state?.isConnected != true
         self.init(code, isLost ? Self.lost(address, error) : error.message)
       case let error as RPCError where error.code == .deadlineExceeded:
         self.init(.deadlineExceeded, "The server did not answer in time.")

@@ -71,19 +71,19 @@ import Testing
     let backend = try GatedBackend()
     let rig = try Rig(backend)
     let committed = await backend.hold(try set("a/first", []), by: rig.server)
-    let front = DatabaseFront(rig.server, database, token: nil)
+    let api = DatabaseAPI(rig.server, database, token: nil)
     let results = try await withThrowingTaskGroup(of: Int.self) { group in
       for batch in 0..<6 {
         let writes = try (0..<500).map { try set("b/\(batch)-\($0)", []) }
         group.addTask {
-          try await front.commitEach(writes).count { (try? $0.get()) != nil }
+          try await api.commitEach(writes).count { (try? $0.get()) != nil }
         }
       }
       // As many as wait are counted when the last one does.
       for number in 0..<20 {
         let write = try set("c/\(number)", [])
         group.addTask {
-          _ = try await front.commit([write])
+          _ = try await api.commit([write])
           return 1
         }
       }
@@ -102,7 +102,7 @@ import Testing
     let backend = try GatedBackend()
     let rig = try Rig(backend)
     let committed = await backend.hold(try set("a/first", []), by: rig.server)
-    let loud = DatabaseFront(rig.server, database, token: "loud")
+    let loud = DatabaseAPI(rig.server, database, token: "loud")
     let refused = Gathered<Int>()
     try await withThrowingTaskGroup(of: Void.self) { group in
       for number in 0..<RequestInbox.maxCommitsPerConnection + 5 {
@@ -120,7 +120,7 @@ import Testing
       }
       for token in ["quiet", nil] {
         let write = try set("c/\(token ?? "nobody")", [])
-        let other = DatabaseFront(rig.server, database, token: token)
+        let other = DatabaseAPI(rig.server, database, token: token)
         group.addTask {
           _ = try await other.commit([write])
         }

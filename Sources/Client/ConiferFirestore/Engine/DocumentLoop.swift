@@ -86,7 +86,7 @@ final class DocumentLoop: StepHandler {
 
   private nonisolated(nonsending) func performOne(_ step: DocumentStep) async {
     if gather(step) { return }
-    takeInTold()
+    takeInGathered()
     if user.holdBack(step) { return }
     switch step {
     case .write(let mutations, let caller):
@@ -125,11 +125,11 @@ final class DocumentLoop: StepHandler {
     return listening.gather(event)
   }
 
-  private func takeInTold() { if listening.takeInTold() { endStep() } }
+  private func takeInGathered() { if listening.takeInGathered() { endStep() } }
 
   /// Does what is left to do when no step waits.
   func drain() {
-    takeInTold()
+    takeInGathered()
     queueWrites()
     endStep()
     listening.targets.storeCompleteness()

@@ -69,7 +69,7 @@ struct CommitStaging: Sendable {
         after.fields != nil || before.fields != nil
       else { continue }
       do throws(DocumentError) { try after.validateSize() } catch {
-        throw StatusError(refusing: error)
+        throw StatusError(invalidArgument: error)
       }
       changes.append((before, after))
     }
@@ -86,7 +86,7 @@ struct CommitStaging: Sendable {
     var checked: [Mutation] = []
     for write in writes {
       do throws(DocumentError) { checked.append(try write.checked(in: database)) } catch {
-        throw StatusError(refusing: error)
+        throw StatusError(invalidArgument: error)
       }
     }
     return checked
@@ -150,5 +150,5 @@ extension FieldTransform.Operation {
 
 extension StatusError {
   /// Why the server does not take what is malformed or beyond a limit.
-  init(refusing error: DocumentError) { self.init(.invalidArgument, error.message) }
+  init(invalidArgument error: DocumentError) { self.init(.invalidArgument, error.message) }
 }

@@ -23,7 +23,9 @@ extension DatabaseHost {
   ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
     let caller = try caller(credentials)
     for path in paths {
-      do throws(DocumentError) { try path.validate() } catch { throw StatusError(refusing: error) }
+      do throws(DocumentError) { try path.validate() } catch {
+        throw StatusError(invalidArgument: error)
+      }
     }
     let (documents, time) = try await read { (view) throws(StoreError) in
       // A document that is asked for many times is read, and held, once.
@@ -97,7 +99,7 @@ extension DatabaseHost {
     do throws(DocumentError) {
       try query.validate()
       _ = try DocumentQuery(query.target, in: database)
-    } catch { throw StatusError(refusing: error) }
+    } catch { throw StatusError(invalidArgument: error) }
   }
 
   /// Runs a query.
@@ -146,7 +148,7 @@ extension DatabaseHost {
       query, credentials, in: share, fields: aggregates.compactMap(\.field))
     do throws(DocumentError) {
       return (try Aggregate.evaluate(aggregates, over: found.dropFirst(skipped)), time)
-    } catch { throw StatusError(refusing: error) }
+    } catch { throw StatusError(invalidArgument: error) }
   }
 
   /// Makes writes whole or not at all; returns once they are stored.

@@ -15,7 +15,7 @@ struct ConnectionID: Hashable, Sendable {
   /// The number that counts a user's calls through fronts, which come without a connection to the
   /// database; calls of nobody are counted together too. These numbers are above those of
   /// connections.
-  static func front(of user: String?) -> ConnectionID {
+  static func api(of user: String?) -> ConnectionID {
     var hasher = Hasher()
     hasher.combine(user.map { Array($0.utf8) })
     return ConnectionID(rawValue: UInt64(bitPattern: Int64(hasher.finalize())) | 1 << 63)

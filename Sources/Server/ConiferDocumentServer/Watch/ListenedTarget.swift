@@ -32,7 +32,7 @@ struct ListenedTarget: Sendable {
     do throws(DocumentError) {
       query = try DocumentQuery(watch.target, in: database)
       if let path = watch.document { try path.validate() }
-    } catch { throw StatusError(refusing: error) }
+    } catch { throw StatusError(invalidArgument: error) }
   }
 
   /// The one document that is listened to, if it is one.

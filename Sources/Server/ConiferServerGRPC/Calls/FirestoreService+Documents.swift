@@ -9,8 +9,8 @@
 
   // One document, one collection, and the lists of collections.
   extension FirestoreService {
-    func front(_ database: DatabaseID, _ token: String?) -> DatabaseFront {
-      DatabaseFront(server, database, token: token)
+    func api(_ database: DatabaseID, _ token: String?) -> DatabaseAPI {
+      DatabaseAPI(server, database, token: token)
     }
 
     func get(
@@ -19,7 +19,7 @@
       let (database, path) = try ResourceName.document(request.name)
       let mask = request.hasMask ? try FieldMask(request.mask) : nil
       let moment = try ReadMoment(request.consistencySelector)
-      let found = try await front(database, token).documents([path], moment)
+      let found = try await api(database, token).documents([path], moment)
       defer { withExtendedLifetime(found.share) {} }
       guard let document = found.value.first, document.fields != nil else {
         throw StatusError(.notFound, "Document \"\(request.name)\" not found.")
@@ -34,7 +34,7 @@
       let parent = try ResourceName(parent: request.parent)
       let mask = request.hasMask ? try FieldMask(request.mask) : nil
       let moment = try ReadMoment(request.consistencySelector)
-      let found = try await front(parent.database, token).page(
+      let found = try await api(parent.database, token).page(
         of: try Self.collection(request.collectionID, below: parent),
         by: DocumentQuery.Order.read(request.orderBy), showsMissing: request.showMissing,
         size: try Self.size(request.pageSize), from: try Self.start(request.pageToken), moment)
@@ -65,7 +65,7 @@
           .invalidArgument, "A document that is made has no name. Give its id as documentId.")
       }
       let fields = try Self.fields(of: request.document)
-      let document = try await front(parent.database, token).write(
+      let document = try await api(parent.database, token).write(
         Mutation(path, .set(fields, []), if: .exists(false)))
       try await answer.write(ProtoDocument(document.showing(mask), in: parent.database))
     }
@@ -79,7 +79,7 @@
       let change: Mutation.Change =
         request.hasUpdateMask
         ? .patch(fields, try FieldMask(request.updateMask), []) : .set(fields, [])
-      let document = try await front(database, token).write(
+      let document = try await api(database, token).write(
         Mutation(path, change, if: try Precondition(request.currentDocument)))
       try await answer.write(ProtoDocument(document.showing(mask), in: database))
     }
@@ -89,7 +89,7 @@
       _ answer: Answer<Google_Protobuf_Empty>
     ) async throws {
       let (database, path) = try ResourceName.document(request.name)
-      _ = try await front(database, token).commit([
+      _ = try await api(database, token).commit([
         Mutation(path, .delete, if: try Precondition(request.currentDocument))
       ])
       try await answer.write(Google_Protobuf_Empty())
@@ -101,7 +101,7 @@
     ) async throws {
       let parent = try ResourceName(parent: request.parent)
       let moment = try ReadMoment(request.consistencySelector)
-      let found = try await front(parent.database, token).collectionIDs(
+      let found = try await api(parent.database, token).collectionIDs(
         below: parent.document, size: try Self.size(request.pageSize),
         from: try Self.start(request.pageToken), moment)
       defer { withExtendedLifetime(found.share) {} }
@@ -115,7 +115,7 @@
     // MARK: Parts
 
     private static func fields(of document: ProtoDocument) throws(StatusError) -> MapValue {
-      try StatusError.refusing { () throws(ProtoError) in try MapValue(document.fields) }
+      try StatusError.asInvalidArgument { () throws(ProtoError) in try MapValue(document.fields) }
     }
 
     private static func collection(
@@ -135,7 +135,7 @@
       guard asked >= 0 else {
         throw StatusError(.invalidArgument, "pageSize is a number from 0.")
       }
-      return asked == 0 ? FrontLimits.page : min(Int(asked), FrontLimits.page)
+      return asked == 0 ? RequestLimits.page : min(Int(asked), RequestLimits.page)
     }
 
     /// Where a list goes on; nil for its beginning.

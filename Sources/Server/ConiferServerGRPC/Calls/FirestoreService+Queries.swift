@@ -13,17 +13,17 @@
       _ answer: Answer<ProtoBatchGetDocumentsResponse>
     ) async throws {
       let database = try ResourceName(database: request.database).database
-      guard request.documents.count <= FrontLimits.writes else {
+      guard request.documents.count <= RequestLimits.writes else {
         throw StatusError(
           .invalidArgument,
-          "More than \(FrontLimits.writes) documents are asked for. Split them.")
+          "More than \(RequestLimits.writes) documents are asked for. Split them.")
       }
       let paths = try request.documents.map { (name) throws(StatusError) in
         try DocumentPath.requested(name, in: database)
       }
       let mask = request.hasMask ? try FieldMask(request.mask) : nil
       let moment = try ReadMoment(request.consistencySelector)
-      let found = try await front(database, token).documents(paths, moment)
+      let found = try await api(database, token).documents(paths, moment)
       // The documents are in memory until the last one is written.
       defer { withExtendedLifetime(found.share) {} }
       let time = Google_Protobuf_Timestamp(found.time)
@@ -54,9 +54,9 @@
       let parent = try ResourceName(parent: request.parent)
       var parts: StructuredQuery?
       if case .structuredQuery(let query) = request.queryType { parts = try StructuredQuery(query) }
-      let asked = try AskedQuery(parts, below: parent.document, in: parent.database)
+      let asked = try QueryRequest(parts, below: parent.document, in: parent.database)
       let moment = try ReadMoment(request.consistencySelector)
-      let found = try await front(parent.database, token).documents(asked.query, moment)
+      let found = try await api(parent.database, token).documents(asked.query, moment)
       // The documents are in memory until the last one is written.
       defer { withExtendedLifetime(found.share) {} }
       let time = Google_Protobuf_Timestamp(found.time)
@@ -97,9 +97,9 @@
         wanted.aggregations.map { (aggregation) throws(StatusError) in
           try Aggregation(aggregation)
         })
-      let asked = try AskedQuery(parts, below: parent.document, in: parent.database)
+      let asked = try QueryRequest(parts, below: parent.document, in: parent.database)
       let moment = try ReadMoment(request.consistencySelector)
-      let found = try await front(parent.database, token).aggregate(
+      let found = try await api(parent.database, token).aggregate(
         asked.query, skipping: asked.offset, aggregations.map(\.aggregate), moment)
       // The documents are in memory until the last one is written.
       defer { withExtendedLifetime(found.share) {} }
@@ -113,7 +113,7 @@
       }
       let values = zip(aggregations, found.value).map { aggregation, value in
         ProtoField(
-          MapValue.Field(aggregation.alias, aggregation.shown(value, ofNone: asked.isOfNone)))
+          MapValue.Field(aggregation.alias, aggregation.shown(value, isEmpty: asked.isEmpty)))
       }
       try await answer.write(
         .with {

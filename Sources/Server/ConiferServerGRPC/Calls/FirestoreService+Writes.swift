@@ -12,9 +12,9 @@
       _ request: ProtoCommitRequest, _ token: String?, _ answer: Answer<ProtoCommitResponse>
     ) async throws {
       let database = try ResourceName(database: request.database).database
-      let writes = try Self.writes(request.writes, in: database, atMost: FrontLimits.writes)
+      let writes = try Self.writes(request.writes, in: database, atMost: RequestLimits.writes)
       let transaction = request.transaction.isEmpty ? nil : [UInt8](request.transaction)
-      let result = try await front(database, token).commit(writes, in: transaction)
+      let result = try await api(database, token).commit(writes, in: transaction)
       try await answer.write(
         .with {
           $0.writeResults = result.results.map { ProtoWriteResult($0) }
@@ -27,8 +27,8 @@
       _ answer: Answer<ProtoBatchWriteResponse>
     ) async throws {
       let database = try ResourceName(database: request.database).database
-      let writes = try Self.writes(request.writes, in: database, atMost: FrontLimits.batch)
-      let results = try await front(database, token).commitEach(writes)
+      let writes = try Self.writes(request.writes, in: database, atMost: RequestLimits.batch)
+      let results = try await api(database, token).commitEach(writes)
       try await answer.write(
         .with {
           for result in results {
@@ -49,7 +49,7 @@
       _ answer: Answer<ProtoBeginTransactionResponse>
     ) async throws {
       let database = try ResourceName(database: request.database).database
-      let name = try front(database, token).begin(try TransactionKind(request.options))
+      let name = try api(database, token).begin(try TransactionKind(request.options))
       try await answer.write(.with { $0.transaction = name.data })
     }
 
@@ -57,7 +57,7 @@
       _ request: ProtoRollbackRequest, _ token: String?, _ answer: Answer<Google_Protobuf_Empty>
     ) async throws {
       let database = try ResourceName(database: request.database).database
-      try front(database, token).rollBack(try ReadMoment.name(request.transaction))
+      try api(database, token).rollBack(try ReadMoment.name(request.transaction))
       try await answer.write(Google_Protobuf_Empty())
     }
 

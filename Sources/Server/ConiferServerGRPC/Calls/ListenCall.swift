@@ -9,10 +9,10 @@
   ///
   /// Nothing is queued for a client that does not read: the next moment is made when the connection has taken the last one.
   struct ListenCall {
-    private let watch: FrontWatch
+    private let watch: RemoteWatchStream
 
     init(_ server: DocumentServer, token: String?) {
-      watch = FrontWatch(listeningTo: server, token: token)
+      watch = RemoteWatchStream(listeningTo: server, token: token)
     }
 
     /// Serves it until it has ended.
@@ -28,12 +28,12 @@
         watch.end(nil)
         calls.end(number)
       }
-      let database = OnceKnown<DatabaseID>()
+      let database = SetOnce<DatabaseID>()
       try await withRPCCancellationHandler {
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { await read(requests, database) }
           defer { group.cancelAll() }
-          for await events in watch.said {
+          for await events in watch.events {
             for event in events {
               switch event {
               case .opened: break
@@ -55,7 +55,7 @@
 
     /// Takes in what the client asks for.
     private func read(
-      _ requests: RPCAsyncSequence<ProtoListenRequest, any Error>, _ known: OnceKnown<DatabaseID>
+      _ requests: RPCAsyncSequence<ProtoListenRequest, any Error>, _ known: SetOnce<DatabaseID>
     ) async {
       var numbers = TargetNumbers()
       do {

@@ -11,11 +11,12 @@
   /// So many batches are read, and so many bytes of them, that have no answer which the connection has taken: a client that
   /// does not read its answers is read from no more, and one that sends faster than batches are made waits.
   struct WriteCall {
-    private let writes: FrontWrites
-    private let credit = StreamCredit(FrontLimits.unanswered, bytes: FrontLimits.unansweredBytes)
+    private let writes: RemoteWriteStream
+    private let credit = StreamCredit(
+      RequestLimits.unanswered, bytes: RequestLimits.unansweredBytes)
 
     init(_ server: DocumentServer, token: String?) {
-      writes = FrontWrites(writingTo: server, token: token)
+      writes = RemoteWriteStream(writingTo: server, token: token)
     }
 
     /// Serves it until it has ended.
@@ -35,7 +36,7 @@
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { await read(requests) }
           defer { group.cancelAll() }
-          for await event in writes.said {
+          for await event in writes.events {
             switch event {
             case .opened: break
             case .greeted(let token):
@@ -86,7 +87,7 @@
             continue
           }
           let batch = try FirestoreService.writes(
-            request.writes, in: database, atMost: FrontLimits.writes)
+            request.writes, in: database, atMost: RequestLimits.writes)
           await credit.take(batch.reduce(0) { $0 + $1.size })
           if Task.isCancelled { return }
           writes.send(batch, token: [UInt8](request.streamToken))

@@ -255,7 +255,8 @@
       return channel.eventLoop.submit {
         channel.keepFromChildren()
         try channel.pipeline.syncOperations.addHandlers(
-          [IdleStateHandler(readTimeout: TimeAmount(silence)), SilenceHandler()], position: .first)
+          [IdleStateHandler(readTimeout: TimeAmount(silence)), IdleTimeoutHandler()],
+          position: .first)
       }
     }
   }

@@ -66,7 +66,7 @@
     }
 
     private static func past(_ time: Google_Protobuf_Timestamp) throws(StatusError) -> ReadMoment {
-      .past(try StatusError.refusing { () throws(ProtoError) in try Timestamp(time) })
+      .past(try StatusError.asInvalidArgument { () throws(ProtoError) in try Timestamp(time) })
     }
 
     /// The name of a transaction.
@@ -89,7 +89,8 @@
           self = .readOnly(nil)
           return
         }
-        self = .readOnly(try StatusError.refusing { () throws(ProtoError) in try Timestamp(time) })
+        self = .readOnly(
+          try StatusError.asInvalidArgument { () throws(ProtoError) in try Timestamp(time) })
       }
     }
   }

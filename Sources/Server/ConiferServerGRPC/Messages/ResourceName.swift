@@ -78,7 +78,7 @@
     static func requested(_ text: String, in database: DatabaseID) throws(StatusError)
       -> DocumentPath
     {
-      try StatusError.refusing { () throws(ProtoError) in
+      try StatusError.asInvalidArgument { () throws(ProtoError) in
         try DocumentPath(name: text, in: database)
       }
     }

@@ -20,7 +20,7 @@
       switch target.resumeType {
       case .resumeToken(let token): resumeToken = [UInt8](token)
       case .readTime(let time):
-        version = try StatusError.refusing { () throws(ProtoError) in try Timestamp(time) }
+        version = try StatusError.asInvalidArgument { () throws(ProtoError) in try Timestamp(time) }
       case nil: break
       }
       if target.hasExpectedCount { expectedCount = Int(target.expectedCount.value) }

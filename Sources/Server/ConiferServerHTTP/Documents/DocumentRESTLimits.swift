@@ -7,11 +7,11 @@ package struct DocumentRESTLimits: Sendable {
   /// An answer.
   package var answer = 256 << 20
   /// The writes of a commit, and the documents of a `batchGet`.
-  package var writes = FrontLimits.writes
+  package var writes = RequestLimits.writes
   /// The writes of a `batchWrite`, as in the service.
-  package var batch = FrontLimits.batch
+  package var batch = RequestLimits.batch
   /// Documents, or ids of collections, of a page; also when no size is asked for.
-  package var page = FrontLimits.page
+  package var page = RequestLimits.page
 
   package init() {}
 }

@@ -8,7 +8,7 @@ extension DocumentRESTResponder {
   func get(_ call: Call, _ path: DocumentPath) async throws(StatusError) -> [UInt8] {
     try call.checkParameters(["mask.fieldPaths", "transaction", "readTime"])
     let mask = try call.mask("mask.fieldPaths")
-    let found = try await call.front.documents([path], call.moment())
+    let found = try await call.api.documents([path], call.moment())
     guard let document = found.value.first, document.fields != nil else {
       throw StatusError(.notFound, "Document \"\(call.path.name)\" not found.")
     }
@@ -34,7 +34,7 @@ extension DocumentRESTResponder {
     ])
     let mask = try call.mask("mask.fieldPaths")
     let size = try call.number("pageSize").flatMap { $0 == 0 ? nil : $0 } ?? limits.page
-    let found = try await call.front.page(
+    let found = try await call.api.page(
       of: collection, by: DocumentQuery.Order.read(call.request.parameter("orderBy")),
       showsMissing: call.request.parameter("showMissing") == "true", size: min(size, limits.page),
       from: Call.pageToken(call.request.parameter("pageToken")), call.moment())
@@ -96,7 +96,7 @@ extension DocumentRESTResponder {
 
   func delete(_ call: Call, _ path: DocumentPath) async throws(StatusError) -> [UInt8] {
     try call.checkParameters(["currentDocument.exists", "currentDocument.updateTime"])
-    _ = try await call.front.commit([Mutation(path, .delete, if: call.precondition())])
+    _ = try await call.api.commit([Mutation(path, .delete, if: call.precondition())])
     return Self.nothing
   }
 
@@ -104,7 +104,7 @@ extension DocumentRESTResponder {
   private func write(
     _ write: Mutation, _ call: Call, showing mask: FieldMask?
   ) async throws(StatusError) -> [UInt8] {
-    json(try await call.front.write(write).showing(mask), call)
+    json(try await call.api.write(write).showing(mask), call)
   }
 
   private func json(_ document: Document, _ call: Call) -> [UInt8] {

@@ -23,7 +23,7 @@ extension DocumentRESTResponder {
       default: if try !moment.take(&reader, key) { try reader.unknown(key) }
       }
     }
-    let found = try await call.front.documents(paths, moment.moment)
+    let found = try await call.api.documents(paths, moment.moment)
     return try array(of: found) { (writer, emit) throws(StatusError) in
       for document in found.value {
         writer.beginObject()
@@ -50,8 +50,8 @@ extension DocumentRESTResponder {
         try reader.unknown(key)
       }
     }
-    let asked = try AskedQuery(parts, below: parent, in: call.database)
-    let found = try await call.front.documents(asked.query, moment.moment)
+    let asked = try QueryRequest(parts, below: parent, in: call.database)
+    let found = try await call.api.documents(asked.query, moment.moment)
     return try array(of: found) { (writer, emit) throws(StatusError) in
       let shown = asked.shown(found.value)
       for document in shown {
@@ -100,8 +100,8 @@ extension DocumentRESTResponder {
       }
     }
     aggregations = try Aggregation.named(aggregations)
-    let asked = try AskedQuery(parts, below: parent, in: call.database)
-    let found = try await call.front.aggregate(
+    let asked = try QueryRequest(parts, below: parent, in: call.database)
+    let found = try await call.api.aggregate(
       asked.query, skipping: asked.offset, aggregations.map(\.aggregate), moment.moment)
     return try array(of: found) { (writer, emit) throws(StatusError) in
       writer.beginObject()
@@ -111,7 +111,7 @@ extension DocumentRESTResponder {
       writer.beginObject()
       for (aggregation, value) in zip(aggregations, found.value) {
         writer.key(aggregation.alias)
-        writer.typed(aggregation.shown(value, ofNone: asked.isOfNone))
+        writer.typed(aggregation.shown(value, isEmpty: asked.isEmpty))
       }
       writer.endObject()
       writer.endObject()
@@ -134,7 +134,7 @@ extension DocumentRESTResponder {
       default: try reader.unknown(key)
       }
     }
-    let found = try await call.front.collectionIDs(
+    let found = try await call.api.collectionIDs(
       below: parent, size: size == 0 ? limits.page : min(size, limits.page),
       from: Call.pageToken(token), moment)
     var writer = JSONWriter()
@@ -158,7 +158,7 @@ extension DocumentRESTResponder {
   ///
   /// - Parameter body: begins objects, and ends each by `emit`.
   private func array<R>(
-    of read: FrontRead<R>,
+    of read: ReadResult<R>,
     _ body: (
       inout JSONWriter, _ emit: (inout JSONWriter) throws(StatusError) -> Void
     ) throws(StatusError) -> Void

@@ -16,7 +16,7 @@ extension DocumentRESTResponder {
       default: try reader.unknown(key)
       }
     }
-    let result = try await call.front.commit(writes, in: transaction)
+    let result = try await call.api.commit(writes, in: transaction)
     var writer = JSONWriter()
     writer.beginObject()
     if !result.results.isEmpty {
@@ -44,7 +44,7 @@ extension DocumentRESTResponder {
       default: try reader.unknown(key)
       }
     }
-    let results = try await call.front.commitEach(writes)
+    let results = try await call.api.commitEach(writes)
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("writeResults")
@@ -77,7 +77,7 @@ extension DocumentRESTResponder {
       guard key == "options" else { return try reader.unknown(key) }
       kind = try reader.transactionKind()
     }
-    let id = try call.front.begin(kind)
+    let id = try call.api.begin(kind)
     var writer = JSONWriter()
     writer.beginObject()
     writer.key("transaction")
@@ -96,7 +96,7 @@ extension DocumentRESTResponder {
     guard let transaction else {
       throw StatusError(.invalidArgument, "The body has no transaction.")
     }
-    try call.front.rollBack(transaction)
+    try call.api.rollBack(transaction)
     return Self.nothing
   }
 

@@ -31,7 +31,7 @@ public struct DocumentRESTResponder: HTTPResponder {
       isListed = ["batchGet", "runQuery", "runAggregationQuery"].contains(path.verb)
       let call = Call(
         request: request, path: path,
-        front: DatabaseFront(server, path.database, token: Self.token(of: request)))
+        api: DatabaseAPI(server, path.database, token: Self.token(of: request)))
       guard request.body.count <= limits.body else {
         throw StatusError(
           .invalidArgument,
@@ -46,7 +46,7 @@ public struct DocumentRESTResponder: HTTPResponder {
   struct Call {
     let request: HTTPRequest
     let path: DocumentRESTPath
-    let front: DatabaseFront
+    let api: DatabaseAPI
 
     var database: DatabaseID { path.database }
   }
@@ -110,7 +110,7 @@ public struct DocumentRESTResponder: HTTPResponder {
         "The only request of the emulator's that is served is DELETE of all documents.")
     }
     try call.checkParameters([])
-    try await call.front.removeAll()
+    try await call.api.removeAll()
     return Self.nothing
   }
 

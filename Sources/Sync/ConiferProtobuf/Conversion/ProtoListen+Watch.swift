@@ -101,7 +101,7 @@
     package static func read(
       unreadable bytes: [UInt8], _ error: ProtoError
     ) throws(ProtoError) -> WatchChange {
-      guard let outline = ListenOutline(bytes) else { throw error }
+      guard let outline = PartialListenResponse(bytes) else { throw error }
       return .unreadable(outline.document, outline.targets, error)
     }
 

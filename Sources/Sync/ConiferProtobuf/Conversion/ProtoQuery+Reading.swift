@@ -52,7 +52,7 @@
   extension FieldPath {
     /// The field of a message.
     package init(_ field: ProtoStructuredQuery.FieldReference) throws(StatusError) {
-      self = try StatusError.refusing { () throws(ProtoError) in
+      self = try StatusError.asInvalidArgument { () throws(ProtoError) in
         try checked { () throws(DocumentError) in try FieldPath(canonical: field.fieldPath) }
       }
     }
@@ -64,7 +64,7 @@
       var paths: [FieldPath] = []
       for text in mask.fieldPaths {
         paths.append(
-          try StatusError.refusing { () throws(ProtoError) in
+          try StatusError.asInvalidArgument { () throws(ProtoError) in
             try checked { () throws(DocumentError) in try FieldPath(canonical: text) }
           })
       }
@@ -75,7 +75,7 @@
   extension StructuredQuery.Cursor {
     fileprivate init(_ cursor: ProtoCursor) throws(StatusError) {
       self.init(
-        try StatusError.refusing { () throws(ProtoError) in
+        try StatusError.asInvalidArgument { () throws(ProtoError) in
           try DocumentValue.values(cursor.values)
         }, isBefore: cursor.before)
     }
@@ -95,7 +95,7 @@
         }
       case .fieldFilter(let filter):
         guard let op = FieldFilter.Operator(filter.op) else { throw Self.unknown }
-        let value = try StatusError.refusing { () throws(ProtoError) in
+        let value = try StatusError.asInvalidArgument { () throws(ProtoError) in
           try DocumentValue(filter.value)
         }
         self = .field(try FieldPath(filter.field), op, value)
@@ -136,7 +136,7 @@
 
   extension StatusError {
     /// Has a message that is invalid refused as `invalidArgument`.
-    package static func refusing<R>(
+    package static func asInvalidArgument<R>(
       _ body: () throws(ProtoError) -> R
     ) throws(StatusError) -> R {
       do throws(ProtoError) { return try body() } catch {

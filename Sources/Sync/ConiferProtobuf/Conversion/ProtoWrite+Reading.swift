@@ -11,7 +11,7 @@
     package init(_ write: ProtoWrite, in database: DatabaseID) throws(StatusError) {
       let mask = write.hasUpdateMask ? try FieldMask(write.updateMask) : nil
       var transforms = write.updateTransforms
-      let kind = try StatusError.refusing { () throws(ProtoError) -> WriteKind in
+      let kind = try StatusError.asInvalidArgument { () throws(ProtoError) -> WriteKind in
         switch write.operation {
         case .update(let document):
           return .update(
@@ -43,14 +43,14 @@
       case .exists(let exists): self = .exists(exists)
       case .updateTime(let time):
         self = .updateTime(
-          try StatusError.refusing { () throws(ProtoError) in try Timestamp(time) })
+          try StatusError.asInvalidArgument { () throws(ProtoError) in try Timestamp(time) })
       }
     }
   }
 
   extension FieldTransform {
     fileprivate init(_ transform: ProtoFieldTransform) throws(StatusError) {
-      self = try StatusError.refusing { () throws(ProtoError) in
+      self = try StatusError.asInvalidArgument { () throws(ProtoError) in
         FieldTransform(
           try checked { () throws(DocumentError) in
             try FieldPath(canonical: transform.fieldPath)

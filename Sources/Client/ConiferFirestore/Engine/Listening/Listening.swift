@@ -25,7 +25,7 @@ final class Listening {
   /// Of how many documents room is kept for the next ones.
   private static let mostKept = 1024
   /// What the server said of documents that the listens have not taken in yet.
-  private var handler: [WatchChange] = []
+  private var gathered: [WatchChange] = []
 
   init(
     _ setup: FirestoreConfiguration, _ store: DocumentStore, _ outbox: Outbox,
@@ -161,14 +161,14 @@ final class Listening {
 
   /// Takes what the server said of a document, if it is that alone: the listens take in together what follows one another.
   ///
-  /// - Returns: whether it was taken; then `takeInTold` is called before anything else happens.
+  /// - Returns: whether it was taken; then `takeInGathered` is called before anything else happens.
   func gather(_ event: WatchStreamEvent) -> Bool {
     guard case .said(let change, version: nil) = event else { return false }
     switch change {
     case .document, .left: break
     case .targets, .filter, .unreadable: return false
     }
-    handler.append(change)
+    gathered.append(change)
     watch.stream?.taken()
     return true
   }
@@ -176,11 +176,11 @@ final class Listening {
   /// Has the listens take in what was gathered.
   ///
   /// - Returns: whether that asked for anything.
-  func takeInTold() -> Bool {
-    guard !handler.isEmpty else { return false }
+  func takeInGathered() -> Bool {
+    guard !gathered.isEmpty else { return false }
     watch.served()
-    let actions = listens.received(documents: handler)
-    handler.removeAll(keepingCapacity: handler.count <= Self.mostKept)
+    let actions = listens.received(documents: gathered)
+    gathered.removeAll(keepingCapacity: gathered.count <= Self.mostKept)
     run(actions)
     return !actions.isEmpty
   }

@@ -1,7 +1,7 @@
 package import ConiferDocument
 package import ConiferWire
 
-extension DatabaseFront {
+extension DatabaseAPI {
   /// About how many bytes of documents a page has at most, and one document more.
   private static let maxBytes = 8 << 20
   /// The bytes of a page's token with the values that the last document is sorted by. A longer one, which might not fit into a
@@ -22,7 +22,7 @@ extension DatabaseFront {
   package func page(
     of collection: CollectionPath, by orders: [DocumentQuery.Order] = [], showsMissing: Bool,
     size: Int, from start: [UInt8]?, _ moment: ReadMoment = .newest
-  ) async throws(StatusError) -> FrontRead<DocumentPage> {
+  ) async throws(StatusError) -> ReadResult<DocumentPage> {
     let whole = DocumentQuery(.collection(collection), in: database)
     let query: DocumentQuery
     do throws(DocumentError) {
@@ -58,7 +58,7 @@ extension DatabaseFront {
   ///   - start: what came with the part before; nil for the first one.
   package func collectionIDs(
     below parent: DocumentPath?, size: Int, from start: [UInt8]?, _ moment: ReadMoment = .newest
-  ) async throws(StatusError) -> FrontRead<CollectionIDPage> {
+  ) async throws(StatusError) -> ReadResult<CollectionIDPage> {
     let last = start.map { String(decoding: $0, as: UTF8.self) }
     return try await read(moment) { host, credentials, _ throws(StatusError) in
       let (ids, time) = try await host.collectionIDs(

@@ -5,7 +5,7 @@ package import ConiferWire
 /// token.
 ///
 /// A database is not made by reading it.
-package struct DatabaseFront: Sendable {
+package struct DatabaseAPI: Sendable {
   package let server: DocumentServer
   package let database: DatabaseID
   let token: String?
@@ -22,7 +22,7 @@ package struct DatabaseFront: Sendable {
   /// Reads documents, found or missing, in the order of their paths.
   package func documents(
     _ paths: [DocumentPath], _ moment: ReadMoment = .newest
-  ) async throws(StatusError) -> FrontRead<[Document]> {
+  ) async throws(StatusError) -> ReadResult<[Document]> {
     try await read(moment) { host, credentials, share throws(StatusError) in
       let (found, time) = try await host.find(paths, credentials, in: share)
       return (found.map(\.answered), time, TransactionReads(found))
@@ -32,7 +32,7 @@ package struct DatabaseFront: Sendable {
   /// The documents of a query, in its order.
   package func documents(
     _ query: DocumentQuery, _ moment: ReadMoment = .newest
-  ) async throws(StatusError) -> FrontRead<[Document]> {
+  ) async throws(StatusError) -> ReadResult<[Document]> {
     try await read(moment) { host, credentials, share throws(StatusError) in
       let (found, time) = try await host.run(query, credentials, in: share)
       return (found.map(\.answered), time, TransactionReads(query.target, at: time))
@@ -43,7 +43,7 @@ package struct DatabaseFront: Sendable {
   package func aggregate(
     _ query: DocumentQuery, skipping skipped: Int = 0, _ aggregates: [Aggregate],
     _ moment: ReadMoment = .newest
-  ) async throws(StatusError) -> FrontRead<[DocumentValue]> {
+  ) async throws(StatusError) -> ReadResult<[DocumentValue]> {
     try await read(moment) { host, credentials, share throws(StatusError) in
       let (values, time) = try await host.compute(
         aggregates, of: query, skipping: skipped, credentials, in: share)
@@ -57,7 +57,7 @@ package struct DatabaseFront: Sendable {
     _ body:
       @escaping @Sendable (DatabaseHost, DatabaseHost.Credentials, ReadShare)
       async throws(StatusError) -> (R, Timestamp, TransactionReads)
-  ) async throws(StatusError) -> FrontRead<R> {
+  ) async throws(StatusError) -> ReadResult<R> {
     let transactions = server.transactions
     let owner = try caller().user?.id
     var (id, begun): ([UInt8]?, [UInt8]?)
@@ -83,7 +83,7 @@ package struct DatabaseFront: Sendable {
       }
       if let past { try check(past, newest: time) }
       if let id { try transactions.note(reads, in: id) }
-      return FrontRead(value: value, time: time, transaction: begun, share: share)
+      return ReadResult(value: value, time: time, transaction: begun, share: share)
     } catch {
       if let begun { transactions.end(begun, in: database, by: owner) }
       throw error
@@ -126,7 +126,7 @@ package struct DatabaseFront: Sendable {
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { [reads] host throws(StatusError) in
       try await host.commit(
-        writes, credentials, from: .front(of: owner), reads: reads)
+        writes, credentials, from: .api(of: owner), reads: reads)
     }
   }
 
@@ -138,7 +138,7 @@ package struct DatabaseFront: Sendable {
     let owner = try caller().user?.id
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { host throws(StatusError) in
-      try await host.write(write, credentials, from: .front(of: owner)).answered
+      try await host.write(write, credentials, from: .api(of: owner)).answered
     }
   }
 
@@ -156,7 +156,7 @@ package struct DatabaseFront: Sendable {
     }
     let credentials = DatabaseHost.Credentials.token(token)
     return try await server.using(database) { host throws(StatusError) in
-      try await host.commitEach(writes, credentials, from: .front(of: owner)).map { answer in
+      try await host.commitEach(writes, credentials, from: .api(of: owner)).map { answer in
         answer.map { $0.result.results.first ?? WriteResult(updateTime: nil) }
       }
     }

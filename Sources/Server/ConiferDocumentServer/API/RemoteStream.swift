@@ -6,15 +6,15 @@ import Synchronization
 ///
 /// The database is known by the client's first message, so the stream is there before it is open. Whoever has it calls
 /// `end` once it is done; all members may be called from any thread.
-package final class FrontStream<Said: Sendable>: Sendable {
+package final class RemoteStream<Event: Sendable>: Sendable {
   /// How streams of a kind begin and end in a database.
   struct Kind: Sendable {
     let open:
-      @Sendable (StreamID, _ token: String?, @escaping @Sendable (Said) -> Void) -> DatabaseRequest
+      @Sendable (StreamID, _ token: String?, @escaping @Sendable (Event) -> Void) -> DatabaseRequest
     let close: @Sendable (StreamID) -> DatabaseRequest
     /// The end, as it is said.
-    let closed: @Sendable (StatusError?) -> Said
-    let isClosed: @Sendable (Said) -> Bool
+    let closed: @Sendable (StatusError?) -> Event
+    let isClosed: @Sendable (Event) -> Bool
   }
 
   private enum State {
@@ -24,8 +24,8 @@ package final class FrontStream<Said: Sendable>: Sendable {
   }
 
   /// What the database says; the end comes last.
-  package let said: AsyncStream<Said>
-  private let telling: AsyncStream<Said>.Continuation
+  package let events: AsyncStream<Event>
+  private let continuation: AsyncStream<Event>.Continuation
   private let server: DocumentServer
   private let token: String?
   private let kind: Kind
@@ -36,7 +36,7 @@ package final class FrontStream<Said: Sendable>: Sendable {
     self.token = token
     self.kind = kind
     // Bounded by the database: one moment that was not taken, or answers to requests that wait.
-    (said, telling) = AsyncStream.makeStream()
+    (events, continuation) = AsyncStream.makeStream()
   }
 
   /// Opens it; nothing happens when it is open or has ended.
@@ -50,9 +50,9 @@ package final class FrontStream<Said: Sendable>: Sendable {
       state = .open(host, id)
       // In the lock: the end comes behind it.
       host.post(
-        kind.open(id, token) { [telling, kind] said in
-          telling.yield(said)
-          if kind.isClosed(said) { telling.finish() }
+        kind.open(id, token) { [continuation, kind] event in
+          continuation.yield(event)
+          if kind.isClosed(event) { continuation.finish() }
         })
       return true
     }
@@ -81,8 +81,8 @@ package final class FrontStream<Said: Sendable>: Sendable {
       if case .open(let host, let id) = state { return (host, id) }
       return nil
     }
-    telling.yield(kind.closed(error))
-    telling.finish()
+    continuation.yield(kind.closed(error))
+    continuation.finish()
     guard let (host, id) = opened else { return }
     host.post(kind.close(id))
     // Requests of the stream may still wait there, so the database stays in memory until they are
@@ -92,9 +92,9 @@ package final class FrontStream<Said: Sendable>: Sendable {
 }
 
 /// A stream of listens.
-package typealias FrontWatch = FrontStream<[WatchStreamEvent]>
+package typealias RemoteWatchStream = RemoteStream<[WatchStreamEvent]>
 
-extension FrontStream<[WatchStreamEvent]> {
+extension RemoteStream<[WatchStreamEvent]> {
   /// A stream of listens of whoever bears a token.
   package convenience init(listeningTo server: DocumentServer, token: String?) {
     self.init(
@@ -121,9 +121,9 @@ extension FrontStream<[WatchStreamEvent]> {
 }
 
 /// A stream of writes.
-package typealias FrontWrites = FrontStream<WriteStreamEvent>
+package typealias RemoteWriteStream = RemoteStream<WriteStreamEvent>
 
-extension FrontStream<WriteStreamEvent> {
+extension RemoteStream<WriteStreamEvent> {
   /// A stream of writes of whoever bears a token.
   package convenience init(writingTo server: DocumentServer, token: String?) {
     self.init(

@@ -2,7 +2,7 @@
   import Synchronization
 
   /// A value that one task finds out and others see.
-  final class OnceKnown<Value: Sendable>: Sendable {
+  final class SetOnce<Value: Sendable>: Sendable {
     private let state = Mutex<Value?>(nil)
 
     /// The value; nil before it is known.

@@ -2,7 +2,7 @@
   import ConiferWire
 
   /// How a call stood when it failed.
-  struct CallStanding: Sendable {
+  struct FailedCallState: Sendable {
     /// Whether it was under way: what keeps it from that is never the server's answer.
     let wasOpened: Bool
     /// Whether the connection is sound: `unavailable` is the server's own answer then.

@@ -13,7 +13,7 @@ package enum ReadMoment: Sendable, Hashable {
 }
 
 /// What a request has read.
-package struct FrontRead<Value: Sendable>: Sendable {
+package struct ReadResult<Value: Sendable>: Sendable {
   package let value: Value
   /// As of when: the time of the newest commit.
   package let time: Timestamp

@@ -2,7 +2,7 @@ package import ConiferDocument
 package import ConiferWire
 
 /// A query of a request, as the database is asked for it.
-package struct AskedQuery: Sendable {
+package struct QueryRequest: Sendable {
   /// What the database is asked for.
   package let query: DocumentQuery
   /// How many of the first documents are left out of the answer.
@@ -10,7 +10,7 @@ package struct AskedQuery: Sendable {
   /// The fields that are answered; nil for all.
   package let mask: FieldMask?
   /// Whether no documents are asked for.
-  package let isOfNone: Bool
+  package let isEmpty: Bool
 
   /// - Throws: `invalidArgument` when there are no parts, or no query has them.
   package init(
@@ -19,7 +19,7 @@ package struct AskedQuery: Sendable {
     guard var parts else {
       throw StatusError(.invalidArgument, "The request has no structuredQuery.")
     }
-    isOfNone = parts.limit == 0
+    isEmpty = parts.limit == 0
     // The service's numbers have 32 bits.
     offset = min(parts.offset, 1 << 31)
     mask = parts.fields.isEmpty ? nil : FieldMask(parts.fields)
@@ -32,7 +32,7 @@ package struct AskedQuery: Sendable {
 
   /// What is answered of the documents that the database gave.
   package func shown(_ found: [Document]) -> ArraySlice<Document> {
-    isOfNone ? [] : found.dropFirst(offset)
+    isEmpty ? [] : found.dropFirst(offset)
   }
 
   /// How many documents of what the database gave were left out.

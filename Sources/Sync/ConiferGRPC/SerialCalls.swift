@@ -2,7 +2,7 @@
   import Synchronization
 
   /// Calls of which each begins when the one before it has ended.
-  final class CallSuccession: Sendable {
+  final class SerialCalls: Sendable {
     private let last = Mutex<Task<Void, Never>?>(nil)
 
     /// Makes a call once all that were added before have ended.

@@ -1,6 +1,6 @@
 #if GRPC
   /// Which document an answer on the stream of listens is of, and for which targets, read from bytes that are no message.
-  struct ListenOutline {
+  struct PartialListenResponse {
     /// The document's whole name, as far as it is text.
     private(set) var document = ""
     private(set) var targets: [Int32] = []

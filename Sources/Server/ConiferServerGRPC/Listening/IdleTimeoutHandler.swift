@@ -2,7 +2,7 @@
   import NIOCore
 
   /// Closes a connection from which nothing has come for so long as an `IdleStateHandler` before it says.
-  final class SilenceHandler: ChannelInboundHandler {
+  final class IdleTimeoutHandler: ChannelInboundHandler {
     typealias InboundIn = NIOAny
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {

@@ -1,5 +1,5 @@
 /// What one request of a front may have, whatever it speaks.
-package enum FrontLimits {
+package enum RequestLimits {
   /// The writes of a commit, and the documents of a `batchGet`.
   package static let writes = 10_000
   /// The writes of a `batchWrite`, as in the service.

@@ -6,12 +6,12 @@ import Testing
 @testable import ConiferDocumentServer
 
 /// Streams of clients over a network, and what they leave behind.
-@Suite(.timeLimit(.minutes(10))) struct FrontStreamTests {
+@Suite(.timeLimit(.minutes(10))) struct RemoteStreamTests {
   /// The next event that is wanted.
-  private func next<Said: Sendable, Wanted>(
-    _ stream: FrontStream<Said>, _ wanted: (Said) -> Wanted?
+  private func next<Event: Sendable, Wanted>(
+    _ stream: RemoteStream<Event>, _ wanted: (Event) -> Wanted?
   ) async -> Wanted? {
-    for await said in stream.said { if let found = wanted(said) { return found } }
+    for await said in stream.events { if let found = wanted(said) { return found } }
     return nil
   }
 
@@ -28,8 +28,8 @@ import Testing
 
   private func greeted(
     _ server: DocumentServer, token: [UInt8] = []
-  ) async throws -> (FrontWrites, token: [UInt8]) {
-    let writes = FrontWrites(writingTo: server, token: nil)
+  ) async throws -> (RemoteWriteStream, token: [UInt8]) {
+    let writes = RemoteWriteStream(writingTo: server, token: nil)
     try writes.open(database)
     writes.greet(token: token)
     return (writes, try #require(await next(writes, answered)))
@@ -46,7 +46,7 @@ import Testing
       try await server.commit([set(path, [("text", text)])], in: database)
     }
     let (rooms, halls) = (try query("rooms").target, try query("halls").target)
-    func moment(_ watch: FrontWatch) async -> [WatchChange.Event]? {
+    func moment(_ watch: RemoteWatchStream) async -> [WatchChange.Event]? {
       await next(watch) { events -> [WatchChange.Event]? in
         let said = events.compactMap { event -> WatchChange.Event? in
           if case .said(.targets(let change, _, _), _) = event { change } else { nil }
@@ -54,8 +54,8 @@ import Testing
         return said.isEmpty ? nil : said
       }
     }
-    func open(_ target: WatchTarget) throws -> FrontWatch {
-      let watch = FrontWatch(listeningTo: server, token: nil)
+    func open(_ target: WatchTarget) throws -> RemoteWatchStream {
+      let watch = RemoteWatchStream(listeningTo: server, token: nil)
       try watch.open(database)
       watch.add(target)
       return watch
@@ -128,12 +128,12 @@ import Testing
     writes.refuse(StatusError(.invalidArgument, "It is none."))
     backend.open()
     var answers = 0
-    for await event in writes.said {
+    for await event in writes.events {
       if case .answered = event { answers += 1 }
       if case .closed(let error) = event { #expect(error?.code == .invalidArgument) }
     }
     #expect(answers == 2)
-    let unopened = FrontWrites(writingTo: server, token: nil)
+    let unopened = RemoteWriteStream(writingTo: server, token: nil)
     unopened.refuse(StatusError(.invalidArgument, "It is none."))
     #expect(await next(unopened, error)?.code == .invalidArgument)
     try await server.close()
@@ -156,7 +156,7 @@ import Testing
   @Test("A target that is refused under the number of another ends that one")
   func targets() async throws {
     let server = try DocumentServer()
-    let watch = FrontWatch(listeningTo: server, token: nil)
+    let watch = RemoteWatchStream(listeningTo: server, token: nil)
     try watch.open(database)
     let rooms = DocumentQuery(.collection(try CollectionPath("rooms")), in: database).target
     func events() async -> [WatchChange.Event]? {

@@ -20,13 +20,13 @@ package struct Aggregation: Sendable {
 
   /// The value in the answer.
   ///
-  /// - Parameter ofNone: whether the query is of no documents.
-  package func shown(_ value: DocumentValue, ofNone isOfNone: Bool) -> DocumentValue {
+  /// - Parameter isEmpty: whether the query asks for no documents.
+  package func shown(_ value: DocumentValue, isEmpty: Bool) -> DocumentValue {
     switch (aggregate, value) {
     case (.count, .integer(let count)):
-      .integer(isOfNone ? 0 : min(count, upTo.map { Int64($0) } ?? count))
-    case (.sum, _) where isOfNone: .integer(0)
-    case (.average, _) where isOfNone: .null
+      .integer(isEmpty ? 0 : min(count, upTo.map { Int64($0) } ?? count))
+    case (.sum, _) where isEmpty: .integer(0)
+    case (.average, _) where isEmpty: .null
     default: value
     }
   }
