@@ -4,7 +4,6 @@
   import ConiferServerGRPC
   import ConiferWire
   import SwiftProtobuf
-  import TestSupport
   import Testing
 
   @testable import ConiferGRPC
@@ -50,9 +49,8 @@
       }
     }
 
-    /// Where the library takes no more, a later one may: then the limit in the docs is another.
-    @Test(
-      "A client that cancels 200 listens keeps its connection, and one that cancels more loses it")
+    /// One more within 30 s would end the connection: SwiftNIO takes that for an attack.
+    @Test("A client that cancels 200 listens at once keeps its connection")
     func cancels() async throws {
       try await served { served in
         let connection = try await RawConnection(served.port)
@@ -76,10 +74,6 @@
         try await answers(served, connection)
         try await served.until { served.grpc.callCount == 0 }
         #expect(!connection.isClosed)
-        await (try begin()).close()
-        try await eventually("the connection ends") { connection.isClosed }
-        let other = try await RawConnection(served.port)
-        try await answers(served, other)
       }
     }
   }
