@@ -254,6 +254,16 @@ import Testing
       let reply = await closed.ask(line, line.contains("commit") ? body : "", token: "t1")
       #expect(reply.status == 403 && reply.body.contains("PERMISSION_DENIED"), "\(line)")
     }
+    // A page token that names a document tells nobody of it who may not list.
+    let long = #"{"fields":{"f":{"stringValue":"\#(String(repeating: "x", count: 20_000))"}}}"#
+    for id in ["a", "b"] { #expect(await open.ask("PATCH /l/\(id)", long).status == 200) }
+    let first = await open.ask("GET /l?pageSize=1&orderBy=f")
+    let page = "GET /l?orderBy=f&pageToken=\(DocumentRESTClient.text("nextPageToken", first))"
+    #expect(await open.ask(page).status == 200)
+    #expect(await closed.ask(page, token: "t1").status == 403)
+    #expect(await closed.ask("PATCH /l/a", long, token: "root").status == 200)
+    #expect(await closed.ask(page, token: "t1").status == 403)
+    #expect(await closed.ask(page, token: "root").body.contains("FAILED_PRECONDITION"))
     let reset = "DELETE /emulator/v1/\(DocumentRESTClient.root)"
     #expect(await closed.raw(reset, token: "t1").status == 403)
     #expect(await closed.ask("GET /r/a", token: "root").status == 200)

@@ -5,7 +5,7 @@ extension DatabaseAPI {
   /// About how many bytes of documents a page has at most, and one document more.
   private static let maxBytes = 8 << 20
   /// The bytes of a page's token with the values that the last document is sorted by. A longer one, which might not fit into a
-  /// URL, has the document's name alone.
+  /// URL, has the document's name and version instead.
   private static let longestToken = 16 << 10
 
   /// A part of a collection.
@@ -17,8 +17,8 @@ extension DatabaseAPI {
   ///   - size: how many documents at most.
   ///   - start: what came with the part before; nil for the first one.
   ///   - moment: as of when.
-  /// - Throws: `invalidArgument` when `start` is of another list, `failedPrecondition` when it names a document that is no longer
-  ///   there, `resourceExhausted` when there is no memory for the page.
+  /// - Throws: `invalidArgument` when `start` is of another list, `failedPrecondition` when it names a document that was changed
+  ///   since, `resourceExhausted` when there is no memory for the page.
   package func page(
     of collection: CollectionPath, by orders: [DocumentQuery.Order] = [], showsMissing: Bool,
     size: Int, from start: [UInt8]?, _ moment: ReadMoment = .newest
@@ -29,7 +29,7 @@ extension DatabaseAPI {
       // All orders are written out, as the place of a document has a value for each.
       query = try Self.sorted(whole, by: try Self.sorted(whole, by: orders).orders)
     } catch { throw StatusError(.invalidArgument, error.message) }
-    let next = if let start { try continuing(query, from: start) } else { query }
+    let next = if let start { try continuing(query, from: start) } else { ListStart(query) }
     let wanted = PageSize(documents: size + 1, bytes: Self.maxBytes)
     if showsMissing {
       guard orders.isEmpty else {
@@ -38,14 +38,14 @@ extension DatabaseAPI {
       }
       return try await read(moment) { host, credentials, share throws(StatusError) in
         let (found, time) = try await host.children(
-          of: collection, after: next.start.flatMap(Self.path), wanted, credentials, in: share)
+          of: collection, after: next.query.start.flatMap(Self.path), wanted, credentials, in: share
+        )
         let page = try Self.page(found.map(\.answered), of: query, size)
         return (page, time, TransactionReads(whole.target, at: time))
       }
     }
     return try await read(moment) { host, credentials, share throws(StatusError) in
-      let placed = try await Self.placed(next, host)
-      let (found, time) = try await host.list(placed, wanted, credentials, in: share)
+      let (found, time) = try await host.list(next, wanted, credentials, in: share)
       let page = try Self.page(found.map(\.answered), of: query, size)
       return (page, time, TransactionReads(whole.target, at: time))
     }
@@ -81,13 +81,20 @@ extension DatabaseAPI {
   /// The list from behind the part that a client has.
   private func continuing(
     _ query: DocumentQuery, from start: [UInt8]
-  ) throws(StatusError) -> DocumentQuery {
+  ) throws(StatusError) -> ListStart {
     do throws(StatusError) {
       let found = try DocumentQuery(json: start)
       if found.database == database, found.source == query.source,
         found.explicitOrders == query.explicitOrders, let cursor = found.start
       {
-        do throws(DocumentError) { return try query.starting(after: cursor.values) } catch {}
+        if let last = Self.named(cursor, found.end, of: query) {
+          return ListStart(query, after: last)
+        }
+        if found.end == nil {
+          do throws(DocumentError) {
+            return ListStart(try query.starting(after: cursor.values))
+          } catch {}
+        }
       }
     } catch {}
     throw StatusError(
@@ -96,23 +103,15 @@ extension DatabaseAPI {
     )
   }
 
-  /// The list from behind the document of its collection that it names alone.
-  private static func placed(
-    _ query: DocumentQuery, _ host: DatabaseHost
-  ) async throws(StatusError) -> DocumentQuery {
-    guard query.explicitOrders.count > 1, let cursor = query.start, cursor.values.count == 1,
-      case .reference(let name)? = cursor.values.first, name.database == query.database,
-      case .collection(name.path.collection) = query.source
-    else { return query }
-    let document = try await host.find([name.path], .server).documents.first
-    do throws(DocumentError) {
-      return try query.starting(after: document ?? Document(name.path, .missing))
-    } catch {
-      throw StatusError(
-        .failedPrecondition,
-        "The last document of the page before was changed since, so its place is unknown. List from the beginning."
-      )
-    }
+  /// The last document of a page whose token names it: the token begins with the name, and ends with the version.
+  private static func named(
+    _ start: DocumentQuery.Cursor, _ end: DocumentQuery.Cursor?, of query: DocumentQuery
+  ) -> ListStart.Last? {
+    guard case .reference(let name)? = start.values.first, name.database == query.database,
+      case .collection(name.path.collection) = query.source,
+      case .timestamp(let version)? = end?.values.first
+    else { return nil }
+    return ListStart.Last(path: name.path, version: version)
   }
 
   private static func path(of cursor: DocumentQuery.Cursor) -> DocumentPath? {
@@ -134,10 +133,10 @@ extension DatabaseAPI {
     }
     let behind: DocumentQuery
     do throws(DocumentError) {
-      let named = try query.starting(
-        after: [.reference(DocumentName(last.path, in: query.database))])
-      behind = last.fields == nil ? named : try query.starting(after: last)
-      if behind.json.count > longestToken {
+      let name = DocumentValue.reference(DocumentName(last.path, in: query.database))
+      behind = try last.fields == nil ? query.starting(after: [name]) : query.starting(after: last)
+      if behind.json.count > longestToken, query.explicitOrders.count > 1 {
+        let named = try query.starting(after: [name]).ending(at: [.timestamp(last.version)])
         return DocumentPage(documents: Array(fitting), next: named.json)
       }
     } catch { throw StatusError(.internal, error.message) }

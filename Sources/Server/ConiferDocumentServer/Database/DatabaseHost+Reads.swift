@@ -65,15 +65,26 @@ extension DatabaseHost {
   /// The first documents of a query of a collection, as many as are wanted, or some more than about so many bytes.
   ///
   /// - Returns: the documents as they are stored, and as of when.
+  /// - Throws: `failedPrecondition` when the document that it begins after was changed, which only those learn who may list.
   func list(
-    _ query: DocumentQuery, _ size: PageSize, _ credentials: Credentials, in share: ReadShare
+    _ start: ListStart, _ size: PageSize, _ credentials: Credentials, in share: ReadShare
   ) async throws(StatusError) -> (documents: [Document], time: Timestamp) {
     let caller = try caller(credentials)
-    try checkQuery(query)
-    try caller.require(.list(query.target), access)
-    return try await read { (view) throws(StoreError) in
-      (try view.first(size, of: query, in: share), view.time)
+    try checkQuery(start.query)
+    try caller.require(.list(start.query.target), access)
+    let (found, time) = try await read { (view) throws(StoreError) in
+      guard let query = try start.query(view, share) else {
+        return ([Document]?.none, view.time)
+      }
+      return (try view.first(size, of: query, in: share), view.time)
     }
+    guard let found else {
+      throw StatusError(
+        .failedPrecondition,
+        "The last document of the page before was changed since, so its place is unknown. List from the beginning."
+      )
+    }
+    return (found, time)
   }
 
   /// A window of the ids of the collections at the root, or directly below a document, in the order of their UTF-8.

@@ -324,7 +324,8 @@ package final class RunEditor {
 
   // MARK: Writing
 
-  /// Writes every changed run into the commit, and updates the followers.
+  /// Writes every changed run into the commit, and updates the followers. A run that lost its first
+  /// leaves is stored under another, later key.
   package func flush() throws(StoreError) {
     for follower in followers ?? [] { try follower.flush(self) }
     try tx.adaptSizing(to: tree)

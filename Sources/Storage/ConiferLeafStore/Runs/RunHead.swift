@@ -11,8 +11,8 @@ package struct RunHead: Sendable {
 
   /// The key in the store, with the tree.
   package let storeKey: Bytes
-  /// The run holds the leaves from this path key up to the next run's separator. When the run was split off, it was
-  /// the shortest prefix of its first key that is above all keys before it; a tree's first run may have an empty one.
+  /// The run holds the leaves from this path key up to the next run's separator. When the run was last stored as a whole, it
+  /// was a prefix of the first key that is above all keys before it; a tree's first run may have an empty one.
   package let separator: Bytes
   package let isCut: Bool
   package let number: UInt64

@@ -162,7 +162,10 @@ struct RunPiece {
       let first = run.entries.key(0)
       let shared = commonPrefix(run.separator, first)
       // All leaves before the run sort before its old separator, and so before the new one.
-      guard shared < run.separator.count, shared + 1 < cutLength else { return }
+      // A run whose first leaf sorts before its separator is misplaced, and keeps its key.
+      guard shared < min(run.separator.count, first.count), first[shared] > run.separator[shared],
+        shared + 1 < cutLength
+      else { return }
       let prefix = Bytes(run.storeKey.prefix(4))
       self.init(storeKey: prefix + first.prefix(shared + 1), fullSeparator: [])
     }

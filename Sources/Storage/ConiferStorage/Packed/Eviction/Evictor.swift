@@ -4,8 +4,9 @@ import ConiferLeafStore
 /// Keeps the cache within its budget, in slices while no commit waits. Commits that add to the
 /// cache wait for slices only when the cache is far over its budget.
 final class Evictor {
-  /// After this many changed records, and at most one stride more, a slice ends; the time that the
-  /// store needs to apply them is not part of the slice.
+  /// After this many changed records, and at most one stride more, a slice ends: about ten rooms,
+  /// each with the records of its query and a run at either end, one of which gets another key. The
+  /// time that the store needs to apply them is not part of the slice.
   private static let sliceEdits = 72
   /// The minimum number of steps of a slice before it ends for a commit, so that eviction also
   /// proceeds when commits follow each other without a pause.
