@@ -141,11 +141,11 @@
         return StatusError(
           .unavailable, "The server ended the stream. The client opens another one by itself.")
       } catch {
-        let state = FailedCallState(channel, wasOpened: opening.isOver)
+        let failedState = FailedCallState(channel, wasOpened: opening.isOver)
         let failure = StatusError(
-          error, at: line.address.description, state, unreadable: unreadable)
+          error, at: line.address.description, failedState, unreadable: unreadable)
         // One that was closed before it was open may have waited for a connection that comes never.
-        if state.isBroken(failure) { line.failed(channel) }
+        if failedState.isBroken(failure) { line.failed(channel) }
         return failure
       }
     }

@@ -40,7 +40,7 @@ package struct DocumentSet: Sendable {
   }
 
   /// No documents yet, in the order of paths.
-  static let byPath = DocumentSet(pathOrder, isByPath: true)
+  static let emptyByPath = DocumentSet(pathOrder, isByPath: true)
 
   /// The order of paths.
   static let pathOrder: SortedList<Document>.Order = { a, b in

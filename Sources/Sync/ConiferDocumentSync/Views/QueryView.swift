@@ -24,7 +24,7 @@ package struct QueryView: Sendable {
   /// The documents with pending writes.
   private(set) var pendingPaths = PathSet()
   /// The results of accepted writes that are not shown yet, because the server sends them.
-  private(set) var heldResults = DocumentSet.byPath
+  private(set) var heldResults = DocumentSet.emptyByPath
   /// The documents that the server says match.
   package private(set) var matchedPaths: Set<DocumentPath>
   /// Documents of the view that the server has not confirmed and that have no pending write.

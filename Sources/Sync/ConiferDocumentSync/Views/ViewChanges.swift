@@ -17,7 +17,7 @@ package struct ViewChanges: Sendable {
 
   /// No changes yet.
   init(
-    _ documents: DocumentSet, pendingPaths: PathSet, heldResults: DocumentSet = .byPath
+    _ documents: DocumentSet, pendingPaths: PathSet, heldResults: DocumentSet = .emptyByPath
   ) {
     self.documents = documents
     self.pendingPaths = pendingPaths

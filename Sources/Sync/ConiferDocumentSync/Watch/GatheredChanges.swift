@@ -23,7 +23,7 @@ struct GatheredChanges {
   /// Takes in what was said of a document; they come in the order of their paths.
   ///
   /// - Returns: whether only limbo asked for it.
-  mutating func take(_ entry: SaidDocuments.Entry) -> Bool {
+  mutating func take(_ entry: PendingWatchDocuments.Entry) -> Bool {
     var isLimboAlone = true
     entry.forEach { note in
       if last?.id != note.target { last = (note.target, places[note.target]) }

@@ -20,7 +20,7 @@ struct WatchAggregator: Sendable {
   private var states: [TargetID: TargetState] = [:]
   /// How many states of targets there were.
   private var stateCount = 0
-  private var said = SaidDocuments()
+  private var pending = PendingWatchDocuments()
   private var mismatches: [TargetID: TargetPurpose] = [:]
   /// What was passed over since `takeFaults`.
   private var faults: [WatchFault] = []
@@ -213,9 +213,9 @@ struct WatchAggregator: Sendable {
   ) {
     if states[id] == nil { begin(id) }
     guard let place = states.index(forKey: id) else { return }
-    let note = SaidDocuments.Note(
+    let note = PendingWatchDocuments.Note(
       target: id, state: states.values[place].number, change: change, isReceiver: document != nil)
-    states.values[place].noted(change, insteadOf: said.note(path, document, note))
+    states.values[place].noted(change, insteadOf: pending.note(path, document, note))
   }
 
   /// A document that a target is of leaves it, or was never there.
@@ -271,7 +271,7 @@ struct WatchAggregator: Sendable {
     for id in Array(states.keys) where isActive(id, targets) {
       // When a target is a single missing document, the server sends only that it is current.
       if states[id]?.isCurrent == true, let path = targets[id]?.document,
-        !said.wasSent(path, for: id), !matched(id).contains(path)
+        !pending.wasSent(path, for: id), !matched(id).contains(path)
       {
         goes(path, from: id, Document(path, .missing, version: version), matched)
       }
@@ -284,7 +284,7 @@ struct WatchAggregator: Sendable {
         id, state: state.number, isLimbo: targets[id]?.purpose == .limboResolution,
         state.hasPendingChanges ? states.values[place].takeChange(at: version) : nil)
     }
-    let entries = said.takeAll()
+    let entries = pending.takeAll()
     event.documents.reserveCapacity(entries.count)
     for entry in entries {
       if let document = entry.document { event.documents.append(document.read(at: version)) }

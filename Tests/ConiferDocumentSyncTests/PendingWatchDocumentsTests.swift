@@ -11,8 +11,8 @@ import Testing
   @Test(arguments: Seeded.seeds(40))
   func `is each once and in order, whatever the order in which it was said`(seed: UInt64) throws {
     var random = Seeded(seed)
-    var said = SaidDocuments()
-    var model: [DocumentPath: [TargetID: SaidDocuments.Note]] = [:]
+    var pending = PendingWatchDocuments()
+    var model: [DocumentPath: [TargetID: PendingWatchDocuments.Note]] = [:]
     var documents: [DocumentPath: Document] = [:]
     let isAscending = random.chance(30)
     for step in 0..<60 {
@@ -20,12 +20,12 @@ import Testing
       let path = F.path("c/d\(id)")
       let document = random.chance(70) ? F.document("d\(id)", Int64(step)) : nil
       let changes: [TargetState.Change?] = [.added, .modified, .removed, nil]
-      let note = SaidDocuments.Note(
+      let note = PendingWatchDocuments.Note(
         target: TargetID(2 * random.below(3)), state: random.below(2),
         change: random.pick(changes), isReceiver: document != nil)
       let known = model[path]?[note.target]
       #expect(
-        said.note(path, document, note) == (known?.state == note.state ? known?.change : nil),
+        pending.note(path, document, note) == (known?.state == note.state ? known?.change : nil),
         "seed \(seed), step \(step)")
       var expected = note
       expected.isReceiver = note.isReceiver || known?.isReceiver == true
@@ -33,19 +33,19 @@ import Testing
       if let document { documents[path] = document }
       let target = TargetID(2 * random.below(3))
       #expect(
-        said.wasSent(path, for: target) == (model[path]?[target]?.isReceiver == true),
+        pending.wasSent(path, for: target) == (model[path]?[target]?.isReceiver == true),
         "seed \(seed), step \(step)")
     }
-    let all = said.takeAll()
+    let all = pending.takeAll()
     #expect(all.map(\.path) == model.keys.sorted(), "seed \(seed)")
     #expect(all.map(\.document) == model.keys.sorted().map { documents[$0] }, "seed \(seed)")
     for entry in all {
-      var notes: [TargetID: SaidDocuments.Note] = [:]
+      var notes: [TargetID: PendingWatchDocuments.Note] = [:]
       entry.forEach { notes[$0.target] = $0 }
       #expect(
         notes.mapValues(Noted.init) == model[entry.path]?.mapValues(Noted.init), "seed \(seed)")
     }
-    #expect(said.takeAll().isEmpty)
+    #expect(pending.takeAll().isEmpty)
   }
 
   /// A note that can be compared.
@@ -54,7 +54,7 @@ import Testing
     let change: TargetState.Change?
     let isReceiver: Bool
 
-    init(_ note: SaidDocuments.Note) {
+    init(_ note: PendingWatchDocuments.Note) {
       (state, change, isReceiver) = (note.state, note.change, note.isReceiver)
     }
   }

@@ -1,10 +1,10 @@
 import ConiferDocument
 import ConiferWire
 
-/// What a stream said of documents since the last snapshot, each document once.
+/// The documents of the watch event that has begun: what the server told of them since the last one, each document once.
 ///
 /// Servers tell the documents of a target mostly in the order of their paths: as long as they do, no path is hashed.
-struct SaidDocuments: Sendable {
+struct PendingWatchDocuments: Sendable {
   /// What was said of a document for one target.
   struct Note: Sendable {
     let target: TargetID
@@ -84,7 +84,7 @@ struct SaidDocuments: Sendable {
   mutating func takeAll() -> [Entry] {
     var all = entries
     if places != nil { all.sort { $0.path < $1.path } }
-    self = SaidDocuments()
+    self = PendingWatchDocuments()
     return all
   }
 
@@ -110,7 +110,7 @@ struct SaidDocuments: Sendable {
   }
 }
 
-extension SaidDocuments.Note {
+extension PendingWatchDocuments.Note {
   /// - Returns: the change that was noted before for the same state.
   fileprivate mutating func replace(with new: Self) -> TargetState.Change? {
     let earlier = state == new.state ? change : nil
