@@ -20,12 +20,19 @@ import Testing
     return (world, signIn)
   }
 
-  private func token(_ text: String, _ world: EngineWorld) -> AuthToken {
-    AuthToken(text, identity: "ann", expiry: world.clock.wallTime + 3_600_000)
+  /// - Parameter lifetime: in milliseconds.
+  private func token(
+    _ text: String, _ world: EngineWorld, lifetime: Int64 = 3_600_000
+  ) -> AuthToken {
+    AuthToken(text, identity: "ann", expiry: world.clock.wallTime + lifetime)
+  }
+
+  private func lookUp(_ world: EngineWorld) async throws {
+    _ = try await world.engine.lookup([DocumentPath("rooms/a")], TransactionUser())
   }
 
   @Test
-  func `is replaced a minute before its end, and what begins meanwhile waits for the new one`()
+  func `is prepared for a minute before, and what begins until the new one comes has the old one`()
     async throws
   {
     let (world, signIn) = try await world()
@@ -41,34 +48,124 @@ import Testing
     await world.waitUntilIdle()
     _ = world.told.take()
 
-    // The first that begins a minute before the end asks, and all wait for the one answer.
+    // The first that begins a minute before the end asks, and the others do not ask again.
     signIn.set(.never)
     world.clock.advance(by: 1)
     world.server.refuse(.unavailable)
     world.server.breakWatch()
     try world.set("rooms/c", 3)
-    let asked = Task { [engine = world.engine] in
-      _ = try await engine.lookup([DocumentPath("rooms/a")], TransactionUser())
-    }
+    try await lookUp(world)
     await world.waitUntilIdle()
     world.clock.advance(by: 5_000)
     await world.waitUntilIdle()
     #expect(signIn.count == 3 && signIn.forcedCount == 0)
-    #expect(!world.server.hasWatch && !world.server.hasWrites)
-    #expect(world.server.tokens == ["first", "first"])
+    #expect(world.server.hasWatch && world.server.hasWrites)
+    #expect(world.server.tokens == Array(repeating: "first", count: 5))
 
     signIn.set(.failure)
     signIn.answerLate(.token(token("second", world)))
-    try await asked.value
     await world.waitUntilIdle()
-    #expect(world.server.tokens.dropFirst(2) == ["second", "second", "second"])
-    #expect(world.server.sent.count == 1)
-    try world.server.accept(at: 3000)
-    try world.server.tell(2, [("rooms/a", 4)], at: 3000)
+    try await lookUp(world)
+    world.server.breakWatch()
     await world.waitUntilIdle()
-    let told = world.told.take()
-    #expect(told.contains("rooms/c: done") && told.last?.hasPrefix("1: a4") == true, "\(told)")
+    world.clock.advance(by: 5_000)
+    await world.waitUntilIdle()
+    #expect(world.server.tokens.dropFirst(5) == ["second", "second"])
+    #expect(signIn.count == 3 && world.server.sent.count == 1)
+    await world.end()
+  }
+
+  @Test(arguments: [false, true])
+  func `is not sooner because the provider has no other token`(isSilent: Bool) async throws {
+    let (world, signIn) = try await world()
+    world.clock.advance(by: 3_540_000)
+    signIn.set(isSilent ? .never : .failure)
+    for _ in 0..<3 {
+      try await lookUp(world)
+      await world.waitUntilIdle()
+    }
+    if isSilent {
+      // It took too long to answer.
+      world.clock.advance(by: 30_000)
+      await world.waitUntilIdle()
+      try await lookUp(world)
+    }
     #expect(signIn.count == 3)
+    // Half of the time that remained has passed.
+    world.clock.advance(by: isSilent ? 15_000 : 30_000)
+    try await lookUp(world)
+    await world.waitUntilIdle()
+    try await lookUp(world)
+    #expect(signIn.count == 4)
+    world.clock.advance(by: isSilent ? 14_999 : 29_999)
+    try await lookUp(world)
+    #expect(Set(world.server.tokens) == ["first"])
+    await world.end()
+  }
+
+  @Test func `has what begins afterwards wait for the provider`() async throws {
+    let (world, signIn) = try await world()
+    world.clock.advance(by: 3_600_000)
+    signIn.set(.never)
+    let asked = Task { try await lookUp(world) }
+    await world.waitUntilIdle()
+    #expect(signIn.count == 3 && world.server.tokens == [])
+    signIn.set(.failure)
+    signIn.answerLate(.token(token("second", world)))
+    try await asked.value
+    #expect(signIn.count == 3 && world.server.tokens == ["second"])
+    await world.end()
+  }
+
+  @Test(arguments: [30_000, 0, -3_600_000])
+  func `does not have every request ask where it is near, or past by another clock`(
+    lifetime: Int64
+  ) async throws {
+    let (world, signIn) = try await world()
+    world.clock.advance(by: 3_600_000)
+    signIn.set(.token(token("second", world, lifetime: lifetime)))
+    for _ in 0..<3 {
+      try await lookUp(world)
+      await world.waitUntilIdle()
+    }
+    world.clock.advance(by: 14_999)
+    try await lookUp(world)
+    await world.waitUntilIdle()
+    #expect(signIn.count == 3)
+    #expect(world.server.tokens == Array(repeating: "second", count: 4))
+    await world.end()
+  }
+
+  @Test(arguments: [false, true])
+  func `comes by a refusal while the provider is asked, which then gives the refused one again`(
+    asksWhoItIs: Bool
+  ) async throws {
+    let (world, signIn) = try await world()
+    await world.listen(1, try world.query("rooms"))
+    #expect(world.server.tokens == ["first"])
+    let first = token("first", world)
+    signIn.set(.never)
+    if asksWhoItIs {
+      world.engine.tokenDidChange()
+    } else {
+      world.clock.advance(by: 3_540_000)
+      try await lookUp(world)
+    }
+    await world.waitUntilIdle()
+    #expect(signIn.count == 3)
+    world.server.breakWatch(.unauthenticated)
+    await world.waitUntilIdle()
+    // It has no other one also when it is to fetch one, which is asked of it once.
+    signIn.set(.token(first))
+    signIn.answerLate(.token(first))
+    await world.waitUntilIdle()
+    world.clock.advance(by: 2_000)
+    await world.waitUntilIdle()
+    #expect(signIn.count == 4 && signIn.forcedCount == 1)
+    #expect(world.server.hasWatch && world.server.tokens.last == "first")
+    try world.set("rooms/b", 2)
+    await world.waitUntilIdle()
+    #expect(world.server.sent.count == 1)
     await world.end()
   }
 

@@ -12,16 +12,8 @@ import Logging
 /// start, so that writes are queued without a network; the provider is asked first when nobody was ever known, or when a
 /// sign-in was not answered.
 final class SignedInUser {
-  private enum Token {
-    /// The provider is to be asked.
-    case unknown
-    /// The server does not take the last one.
-    case invalid
-    case known(AuthToken?)
-  }
-
   private var gate = IdentityGate<DocumentStep>()
-  private var token = Token.unknown
+  private var token = HeldToken.unknown
   /// Who is signed in, as the provider said last.
   private(set) var identity = ""
   /// The identity whose writes the engine shows, and whose token it uses.
@@ -119,25 +111,23 @@ final class SignedInUser {
   /// The server does not take a token: another one is asked for before the next attempt, unless there is another one already.
   ///
   /// - Parameter refused: the token of the stream or request that was refused; nil when it had none.
-  func invalidate(_ refused: String?) {
-    guard case .known(let current) = token, current?.token == refused else { return }
-    token = .invalid
-  }
-
-  /// How long before its end a token is replaced, so that it does not expire on its way, in milliseconds.
-  private static let expiryMargin: Int64 = 60_000
+  func invalidate(_ refused: String?) { token.refuse(refused) }
 
   /// Gives the user's token, nil for nobody, now or once the provider has answered.
+  ///
+  /// A token that is about to end is given until it has ended or another one has come, which is asked for meanwhile.
   func withToken(_ body: @escaping (Result<String?, StatusError>) -> Void) {
     guard setup.tokenProvider != nil else { return body(.success(nil)) }
+    let now = setup.clock.wallTime
     var isForced = false
     switch token {
-    case .known(let token):
-      let isExpired =
-        token?.expiry.map { $0 <= setup.clock.wallTime + Self.expiryMargin } ?? false
-      if !questions.identify, !isExpired { return body(.success(token?.token)) }
-      if isExpired { self.token = .unknown }
-    case .invalid: isForced = true
+    case .known(let token, let lifetime):
+      guard !questions.identify, now < lifetime?.expiry ?? .max else { break }
+      if now >= lifetime?.renewal ?? .max, !questions.isAwaited {
+        ask(forcingRefresh: false, isIdentification: false)
+      }
+      return body(.success(token?.token))
+    case .refused: isForced = true
     case .unknown: break
     }
     waiting.append(body)
@@ -155,7 +145,8 @@ final class SignedInUser {
 
   private func ask(forcingRefresh force: Bool, isIdentification: Bool) {
     guard let provider = setup.tokenProvider else { return }
-    let number = questions.add(isIdentification: isIdentification, at: setup.clock.now)
+    let number = questions.add(
+      isIdentification: isIdentification, isForced: force, at: setup.clock.now)
     gate.ask(provider, forcingRefresh: force, number) { [post] in
       post(.tokenAnswered($0, number))
     }
@@ -182,7 +173,15 @@ final class SignedInUser {
         return .user(new)
       }
       // The token of a user who is not shown yet is taken with the change of user.
-      if isShown { token = .known(new) }
+      guard isShown else { return .none }
+      if token.isRefused(new?.token), !ended.isForced {
+        // It was refused while the provider was asked for any.
+        if !questions.isForced {
+          ask(forcingRefresh: true, isIdentification: ended.isIdentification)
+        }
+      } else {
+        token = HeldToken(new, at: setup.clock.wallTime)
+      }
       return .none
     case .failed(let words):
       // One that took too long has failed already.
@@ -193,6 +192,7 @@ final class SignedInUser {
 
   private func fail(_ words: String, _ isIdentification: Bool) {
     setup.logger.warning("the token provider failed", metadata: ["cause": "\(words)"])
+    token.renewalFailed(at: setup.clock.wallTime)
     if isIdentification, !questions.identify {
       gate.askingFailed()
       retry.failed(at: setup.clock.now)
@@ -215,13 +215,13 @@ final class SignedInUser {
   /// The engine shows a user's writes from now on: streams are opened with that user's token.
   func shows(_ new: AuthToken?) {
     shown = new?.identity ?? ""
-    token = .known(new)
+    token = HeldToken(new, at: setup.clock.wallTime)
   }
 
   /// Releases the waiting steps if the engine shows the signed-in user's writes, and stores that
   /// user for the next start.
   func releaseWaitingSteps() {
-    guard isShown, !questions.identify, case .known(let token) = token else { return }
+    guard isShown, !questions.identify, case .known(let token, _) = token else { return }
     retry = IdentityRetry()
     gate.becameKnown()
     if gate.mustStore(isChanging: false) || stored == nil {

@@ -5,6 +5,8 @@ struct TokenQuestions {
   private struct Question {
     /// Whether the answer tells who is signed in.
     var isIdentification: Bool
+    /// Whether a token is asked for that the provider does not have yet.
+    let isForced: Bool
     let began: Int64
     var isLate = false
   }
@@ -16,29 +18,31 @@ struct TokenQuestions {
   var isAwaited: Bool { asked.values.contains { !$0.isLate } }
   /// Whether an answer is waited for that tells who is signed in.
   var identify: Bool { asked.values.contains { $0.isIdentification && !$0.isLate } }
+  /// Whether an answer is waited for with a token that the provider does not have yet.
+  var isForced: Bool { asked.values.contains { $0.isForced && !$0.isLate } }
   /// When the oldest question was asked whose answer is waited for.
   var oldest: Int64? { asked.values.lazy.filter { !$0.isLate }.map(\.began).min() }
 
-  mutating func add(isIdentification: Bool, at now: Int64) -> UInt64 {
+  mutating func add(isIdentification: Bool, isForced: Bool, at now: Int64) -> UInt64 {
     last += 1
-    asked[last] = Question(isIdentification: isIdentification, began: now)
+    asked[last] = Question(isIdentification: isIdentification, isForced: isForced, began: now)
     return last
   }
 
   /// A question was answered, and so all that were asked before.
   ///
-  /// - Returns: whether the answer tells who is signed in, and whether it came late; nil when a later question was answered
-  ///   already, or it does not count any longer.
+  /// - Returns: whether the answer tells who is signed in, whether it gives a token that the provider did not have yet, and
+  ///   whether it came late; nil when a later question was answered already, or it does not count any longer.
   mutating func end(
     through number: UInt64, _ ended: (UInt64) -> Void
-  ) -> (isIdentification: Bool, isLate: Bool)? {
+  ) -> (isIdentification: Bool, isForced: Bool, isLate: Bool)? {
     guard let question = asked[number] else { return nil }
     let old = asked.filter { $0.key <= number }
     for key in old.keys {
       asked[key] = nil
       ended(key)
     }
-    return (old.values.contains { $0.isIdentification }, question.isLate)
+    return (old.values.contains { $0.isIdentification }, question.isForced, question.isLate)
   }
 
   /// It is known who is signed in; answers that are still to come give tokens alone.
