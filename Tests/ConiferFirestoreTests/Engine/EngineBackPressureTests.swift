@@ -12,7 +12,7 @@ import Testing
 
 /// A server may say only so much that the client has not taken in, so a client that takes in what it has not stored is
 /// flooded.
-@Suite struct `The engine of documents and a server that says much` {
+@Suite(.timeLimit(.minutes(5))) struct `The engine of documents and a server that says much` {
   /// A world whose notes say when the store is written, and when what the server said is taken in.
   private func world(
     _ notes: Gathered<String>, willStore: @escaping @Sendable () -> Void = {}
@@ -39,16 +39,17 @@ import Testing
     let world = try world(notes)
     await world.listen(1, try world.query("rooms"))
     _ = notes.take()
+    // The engine may write for itself at any time.
+    func taken() -> Int { notes.take().count { $0 == "taken" } }
     world.server.say(.targets(.added, [2]))
     await world.waitUntilIdle()
-    #expect(notes.take() == ["taken"])
+    #expect(taken() == 1)
     for n in 0..<100 { try world.server.tell("rooms/r\(n)", 1, to: [2], version: 1000) }
     world.server.say(.targets(.current, [2], resumeToken: [1]))
     await world.waitUntilIdle()
-    #expect(notes.take() == Array(repeating: "taken", count: 101))
+    #expect(taken() == 101)
     world.server.say(.targets(.noChange, []), at: 1000)
     await world.waitUntilIdle()
-    // What is written afterwards is the engine's own.
     let said = notes.take()
     #expect(said.first == "stored" && said.filter { $0 == "taken" }.count == 1, "\(said)")
     await world.end()
@@ -68,15 +69,14 @@ import Testing
     world.server.say(.targets(.noChange, []), at: 2000)
     await gate.reached()
     for n in 0..<100 { try world.server.tell("rooms/r\(n)", 1, to: [2], version: 3000) }
-    #expect(notes.all == ["taken"])
-    isShut.withLock { $0 = false }
+    #expect(notes.all.filter { $0 == "taken" } == ["taken"])
     gate.open()
     await world.waitUntilIdle()
     #expect(notes.all.filter { $0 == "taken" }.count == 102)
     await world.end()
   }
 
-  /// A gate at which a thread waits.
+  /// A gate at which threads wait until it is open, as it stays then.
   private final class AsyncGate: Sendable {
     private let arrived = AsyncStream<Void>.makeStream()
     private let semaphore = DispatchSemaphore(value: 0)
@@ -84,6 +84,7 @@ import Testing
     func wait() {
       arrived.continuation.yield()
       semaphore.wait()
+      semaphore.signal()
     }
     func reached() async { for await _ in arrived.stream { return } }
     func open() { semaphore.signal() }

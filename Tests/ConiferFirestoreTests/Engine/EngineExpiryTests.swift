@@ -107,7 +107,9 @@ import Testing
     let (world, signIn) = try await world()
     world.clock.advance(by: 3_600_000)
     signIn.set(.never)
-    let asked = Task { try await lookUp(world) }
+    let asked = Task { [engine = world.engine] in
+      _ = try await engine.lookup([DocumentPath("rooms/a")], TransactionUser())
+    }
     await world.waitUntilIdle()
     #expect(signIn.count == 3 && world.server.tokens == [])
     signIn.set(.failure)
