@@ -62,15 +62,17 @@
       .enabled(
         if: LoopbackAddress.canChange, "This process may not add an address to the loopback."))
     func `The kernel tells of a new address`() async throws {
-      // One that an interrupted run left would not be new.
-      _ = try LoopbackAddress.change(1, isNew: false)
-      let calls = Atomic(0)
-      let watch = try #require(SystemNetworkWatch { calls.add(1, ordering: .relaxed) })
-      // 127.0.0.0/8 is the loopback's already: nobody's traffic goes another way by one address of it.
-      #expect(try LoopbackAddress.change(1, isNew: true))
-      await wait(for: "word of the new address") { calls.load(ordering: .relaxed) > 0 }
-      #expect(try LoopbackAddress.change(1, isNew: false))
-      watch.stop()
+      try await LoopbackAddress.alone {
+        // One that an interrupted run left would not be new.
+        _ = try LoopbackAddress.change(1, isNew: false)
+        let calls = Atomic(0)
+        let watch = try #require(SystemNetworkWatch { calls.add(1, ordering: .relaxed) })
+        // 127.0.0.0/8 is the loopback's already: nobody's traffic goes another way by one address of it.
+        #expect(try LoopbackAddress.change(1, isNew: true))
+        await wait(for: "word of the new address") { calls.load(ordering: .relaxed) > 0 }
+        #expect(try LoopbackAddress.change(1, isNew: false))
+        watch.stop()
+      }
     }
   }
 #endif

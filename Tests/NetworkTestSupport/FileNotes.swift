@@ -16,7 +16,7 @@
     private let ends = Atomic(0)
 
     package init(_ path: String) throws {
-      descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT, 0o644)
+      descriptor = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0o644)
       guard descriptor >= 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 

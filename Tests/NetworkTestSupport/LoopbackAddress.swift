@@ -1,4 +1,7 @@
 #if Network && os(Linux)
+  import Synchronization
+  import TestSupport
+
   #if canImport(Glibc)
     import Glibc
   #elseif canImport(Musl)
@@ -10,8 +13,39 @@
     private struct Failure: Error { let text: String }
 
     /// Whether this process may add and remove it.
-    package static let canChange =
-      (try? change(100, isNew: true) && change(100, isNew: false)) ?? false
+    package static let canChange: Bool = {
+      // A run that was killed may have left it.
+      _ = try? change(100, isNew: false)
+      return (try? change(100, isNew: true) && change(100, isNew: false)) ?? false
+    }()
+
+    private static let isTaken = Atomic(false)
+
+    /// Does what changes addresses while nobody else in this process does so: the whole process hears of each change.
+    package static func alone(_ body: () async throws -> Void) async throws {
+      try await eventually("others no longer change addresses") {
+        isTaken.compareExchange(expected: false, desired: true, ordering: .acquiring).exchanged
+      }
+      defer { isTaken.store(false, ordering: .releasing) }
+      try await body()
+    }
+
+    /// Adds it and removes it again, once, and anew after each second in which that has had no effect.
+    ///
+    /// Clients on the system's network that other tests have hear of it too.
+    package static func change(
+      _ number: UInt8, until what: String, _ hasEffect: () -> Bool
+    ) async throws {
+      var last: ContinuousClock.Instant?
+      try await eventually(what) {
+        if hasEffect() { return true }
+        if let last, .now - last < .seconds(1) { return false }
+        last = .now
+        _ = try change(number, isNew: true)
+        _ = try change(number, isNew: false)
+        return false
+      }
+    }
 
     /// Adds or removes it; false when this process may not.
     ///

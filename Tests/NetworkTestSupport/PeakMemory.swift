@@ -20,10 +20,10 @@
       most.withLock { most in most = now.map { max($0, most ?? 0) } }
     }
 
-    private static var now: Int? { of("self") }
+    private static var now: Int? { anonymousMemory(of: "self") }
 
-    /// The anonymous memory of a process.
-    static func of(_ process: String) -> Int? {
+    /// The bytes of anonymous memory that a process has at this moment; nil where the system does not tell.
+    static func anonymousMemory(of process: String) -> Int? {
       let lines = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
       let line = lines?.split(separator: "\n").first { $0.hasPrefix("RssAnon:") }
       return line?.split(separator: " ").dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }

@@ -34,6 +34,10 @@
       guard let tool = Self.tool else { throw Ended("The tool was not built.") }
       let process = Process()
       let output = Pipe()
+      // The server gets a copy, and no other child of this process.
+      for file in [output.fileHandleForReading, output.fileHandleForWriting] {
+        _ = fcntl(file.fileDescriptor, F_SETFD, FD_CLOEXEC)
+      }
       process.executableURL = URL(fileURLWithPath: tool)
       process.arguments = ["serve", "--host", "127.0.0.1", "--port", "0"] + arguments
       process.standardInput = FileHandle.nullDevice
@@ -57,8 +61,10 @@
       self.port = http
     }
 
-    /// The bytes of anonymous memory that it has; nil where the system does not tell.
-    package var memory: Int? { PeakMemory.of("\(process.processIdentifier)") }
+    /// The bytes of anonymous memory that it has at this moment; nil where the system does not tell.
+    package var anonymousMemory: Int? {
+      PeakMemory.anonymousMemory(of: "\(process.processIdentifier)")
+    }
 
     /// Ends it wherever it is.
     ///

@@ -23,16 +23,35 @@ package enum Sockets {
     }
   }
 
+  /// Programs that are started do not get it.
   private static func stream() -> Int32 {
     #if canImport(Glibc)
-      socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+      socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+    #elseif canImport(Musl)
+      socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)
     #else
-      socket(AF_INET, SOCK_STREAM, 0)
+      keptFromChildren(socket(AF_INET, SOCK_STREAM, 0))
     #endif
   }
 
-  /// A socket that accepts connections, and its port.
-  package static func listen() throws -> (file: Int32, port: Int) {
+  /// A connection that a listening socket has taken, which programs that are started do not get; -1 when there is none.
+  package static func accept(_ listening: Int32) -> Int32 {
+    #if canImport(Glibc)
+      keptFromChildren(Glibc.accept(listening, nil, nil))
+    #elseif canImport(Musl)
+      keptFromChildren(Musl.accept(listening, nil, nil))
+    #else
+      keptFromChildren(Darwin.accept(listening, nil, nil))
+    #endif
+  }
+
+  private static func keptFromChildren(_ file: Int32) -> Int32 {
+    if file >= 0 { _ = fcntl(file, F_SETFD, FD_CLOEXEC) }
+    return file
+  }
+
+  /// A socket that has a port, at which nobody listens as long as it is open, and no other can.
+  package static func bound() throws -> (file: Int32, port: Int) {
     let file = stream()
     let port = withAddress(0) { address, length -> Int in
       guard bind(file, address, length) == 0, getsockname(file, address, &length) == 0 else {
@@ -42,6 +61,15 @@ package enum Sockets {
         Int(in_port_t(bigEndian: $0.pointee.sin_port))
       }
     }
+    guard port > 0 else {
+      close(file)
+      throw Failure()
+    }
+    return (file, port)
+  }
+
+  /// Has a bound socket accept connections.
+  package static func listen(_ file: Int32) throws {
     #if canImport(Glibc)
       let isListening = Glibc.listen(file, 16) == 0
     #elseif canImport(Musl)
@@ -49,7 +77,13 @@ package enum Sockets {
     #else
       let isListening = Darwin.listen(file, 16) == 0
     #endif
-    guard port > 0, isListening else { throw Failure() }
+    guard isListening else { throw Failure() }
+  }
+
+  /// A socket that accepts connections, and its port.
+  package static func listen() throws -> (file: Int32, port: Int) {
+    let (file, port) = try bound()
+    try listen(file)
     return (file, port)
   }
 
@@ -96,7 +130,7 @@ package enum Sockets {
     _ port: Int,
     _ name: (Int32, UnsafeMutablePointer<sockaddr>, UnsafeMutablePointer<socklen_t>) -> Int32
   ) -> [Int32] {
-    (3..<getdtablesize()).filter { file in
+    open.filter { file in
       withAddress(0) { address, length in
         guard name(file, address, &length) == 0,
           address.pointee.sa_family == sa_family_t(AF_INET)
@@ -106,6 +140,23 @@ package enum Sockets {
         }
       }
     }
+  }
+
+  /// The open files of this process; the limit of their numbers may be a thousand million.
+  private static var open: [Int32] {
+    #if os(Linux)
+      let directory = opendir("/proc/self/fd")
+    #else
+      let directory = opendir("/dev/fd")
+    #endif
+    guard let directory else { return [] }
+    defer { closedir(directory) }
+    var files: [Int32] = []
+    while let entry = readdir(directory) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { $0.prefix { $0 != 0 } }
+      if let file = Int32(String(decoding: name, as: UTF8.self)) { files.append(file) }
+    }
+    return files
   }
 
   /// Whether programs that this process starts do not get a file.

@@ -17,9 +17,9 @@ package final class StartedProgram: Sendable {
   package init() throws {
     var ends: [Int32] = [0, 0]
     guard pipe(&ends) == 0 else { throw Failure(code: errno) }
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     defer { close(ends[0]) }
     input = ends[1]
-    _ = fcntl(input, F_SETFD, FD_CLOEXEC)
     #if canImport(Darwin)
       var files: posix_spawn_file_actions_t?
     #else

@@ -1,7 +1,6 @@
 #if GRPC
   import ConiferStorage
   import Logging
-  import NetworkTestSupport
   import SwiftProtobuf
   import struct ConiferDocument.DatabaseID
   import ConiferFirestore
@@ -10,13 +9,10 @@
   import ConiferWire
   import Foundation
   import GRPCCore
+  import NetworkTestSupport
   import Synchronization
   import TestSupport
   import Testing
-
-  #if Network
-    import NetworkTestSupport
-  #endif
 
   @testable import ConiferGRPC
 
@@ -244,8 +240,9 @@
     @Test("A network that returns has the stream opened at once")
     func networkReturn() async throws {
       final class Watch: NetworkWatch { func stop() {} }
-      let port = try Sockets.freePort()
-      let base = try service(port)
+      let server = try await ScriptedServer()
+      let held = try HeldPort()
+      let base = try service(held.port)
       let log = CountingService.Log()
       let returned = Mutex<(@Sendable () -> Void)?>(nil)
       let transport = DocumentTransport(
@@ -261,7 +258,7 @@
       let db = Firestore(configuration)
       async let seen = db.document("rooms/eros").first { !$0.metadata.isFromCache }
       try await eventually("the first attempt fails") { log.all.closed.count == 1 }
-      let server = try await ScriptedServer(port: port)
+      let relay = try held.lead(to: server.port)
       // The engine may not have begun to wait yet.
       try await eventually("another attempt is made") {
         returned.withLock { $0 }?()
@@ -272,6 +269,7 @@
       try call.serve(id, [("rooms/eros", 3)], token: "t", at: 5)
       #expect(try await seen.get("n") as? Int == 3)
       try await db.terminate()
+      withExtendedLifetime(relay) {}
     }
 
     @Test("A way over gRPC watches the system's network, to whatever host it leads")
@@ -294,33 +292,35 @@
         .enabled(
           if: LoopbackAddress.canChange, "This process may not add an address to the loopback."))
       func systemReturn() async throws {
-        _ = try LoopbackAddress.change(2, isNew: false)
-        let port = try Sockets.freePort()
-        var configuration = FirestoreConfiguration.grpc(
-          projectID: "test", host: "127.0.0.1:\(port)", isSecure: false)
-        // Time stands still: nothing else ends the wait for the next attempt.
-        configuration.clock = ScriptedClock()
-        configuration.logger.logLevel = .critical
-        let db = Firestore(configuration)
-        let told = Mailbox<Bool>()
-        let listener = db.document("rooms/eros")
-          .addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
-            told.put(snapshot?.metadata.isFromCache == true)
-          }
-        // The first attempt has failed.
-        #expect(await told.next() == true)
-        let server = try await ScriptedServer(port: port)
-        try await eventually("another attempt is made") {
-          _ = try LoopbackAddress.change(2, isNew: true)
+        try await LoopbackAddress.alone {
           _ = try LoopbackAddress.change(2, isNew: false)
-          return server.waiting > 0
+          let server = try await ScriptedServer()
+          let held = try HeldPort()
+          var configuration = FirestoreConfiguration.grpc(
+            projectID: "test", host: "127.0.0.1:\(held.port)", isSecure: false)
+          // Time stands still: nothing else ends the wait for the next attempt.
+          configuration.clock = ScriptedClock()
+          configuration.logger.logLevel = .critical
+          let db = Firestore(configuration)
+          let told = Mailbox<Bool>()
+          let listener = db.document("rooms/eros")
+            .addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
+              told.put(snapshot?.metadata.isFromCache == true)
+            }
+          // The first attempt has failed.
+          #expect(await told.next() == true)
+          let relay = try held.lead(to: server.port)
+          try await LoopbackAddress.change(2, until: "another attempt is made") {
+            server.waiting > 0
+          }
+          let call = try await server.next()
+          let id = try await call.receive(ProtoListenRequest.self).addTarget.targetID
+          try call.serve(id, [("rooms/eros", 3)], token: "t", at: 5)
+          #expect(await told.next() == false)
+          listener.remove()
+          try await db.terminate()
+          withExtendedLifetime(relay) {}
         }
-        let call = try await server.next()
-        let id = try await call.receive(ProtoListenRequest.self).addTarget.targetID
-        try call.serve(id, [("rooms/eros", 3)], token: "t", at: 5)
-        #expect(await told.next() == false)
-        listener.remove()
-        try await db.terminate()
       }
     #endif
 

@@ -132,10 +132,11 @@
       "Streams of one service share a connection, and a new attempt after a failure has another at once"
     )
     func attempts() async throws {
-      let port = try Sockets.freePort()
-      let service = try service(port)
+      let server = try await ScriptedServer()
+      let held = try HeldPort()
+      let service = try service(held.port)
       for _ in 0..<5 { #expect(await WatchLine(service).end()?.code == .unavailable) }
-      let server = try await ScriptedServer(port: port)
+      let relay = try held.lead(to: server.port)
       let line = WatchLine(service)
       #expect(await line.opened())
       let call = try await server.next()
@@ -146,6 +147,7 @@
       get.end()
       _ = try? await documents
       line.stream.close()
+      withExtendedLifetime(relay) {}
     }
 
     @Test(
@@ -164,10 +166,10 @@
       let second = try await server.next()
       second.end(refusal)
       #expect(await next.end()?.code == .unavailable)
-      async let documents = service.lookup([try DocumentPath("a/b")], token: nil)
+      let documents = Task { try await service.lookup([DocumentPath("a/b")], token: nil) }
       let get = try await server.next()
       get.end(refusal)
-      _ = try? await documents
+      await #expect(throws: StatusError(.unavailable, "later")) { try await documents.value }
       let last = WatchLine(service)
       let third = try await server.next()
       #expect([second.peer, get.peer, third.peer] == [String](repeating: first.peer, count: 3))
@@ -205,10 +207,10 @@
       #expect(await line.opened())
       first.end(refusal)
       #expect(await line.end() == StatusError(.unavailable, "later"))
-      async let documents = service.lookup([try DocumentPath("a/b")], token: nil)
+      let documents = Task { try await service.lookup([DocumentPath("a/b")], token: nil) }
       let get = try await server.next()
       get.end(refusal)
-      _ = try? await documents
+      await #expect(throws: StatusError(.unavailable, "later")) { try await documents.value }
       let last = WatchLine(service)
       let third = try await server.next()
       #expect([get.peer, third.peer] == [first.peer, first.peer])

@@ -50,14 +50,21 @@
     ///   - target: where to.
     ///   - connections: how many are led there.
     ///   - silent: how many before these are taken, and nothing is said on them.
-    init(to target: Int, connections: Int = 1, silent: Int = 0) throws {
+    convenience init(to target: Int, connections: Int = 1, silent: Int = 0) throws {
+      self.init(at: try Sockets.listen(), to: target, connections: connections, silent: silent)
+    }
+
+    /// - Parameter place: a socket that listens, which is the relay's from now on, and its port.
+    fileprivate init(
+      at place: (file: Int32, port: Int), to target: Int, connections: Int, silent: Int = 0
+    ) {
       let state = Passing()
-      (listening, port) = try Sockets.listen()
+      (listening, port) = place
       self.state = state
       let listening = listening
       Thread.detachNewThread {
         for _ in 0..<silent {
-          let client = accept(listening, nil, nil)
+          let client = Sockets.accept(listening)
           state.beginSilence()
           var buffer = [UInt8](repeating: 0, count: 1 << 12)
           while read(client, &buffer, buffer.count) > 0 {}
@@ -65,7 +72,7 @@
           state.endSilence()
         }
         for _ in 0..<connections {
-          let client = accept(listening, nil, nil)
+          let client = Sockets.accept(listening)
           let server = Sockets.connect(target)
           guard client >= 0, server >= 0 else { return }
           var isOn: Int32 = 1
@@ -124,6 +131,27 @@
         }
       }
       shutdown(to, Int32(SHUT_RDWR))
+    }
+  }
+
+  /// A port at which nobody listens, and that no other test gets, until it leads to a server.
+  final class HeldPort {
+    let port: Int
+    private var file: Int32?
+
+    init() throws {
+      let held = try Sockets.bound()
+      (file, port) = (held.file, held.port)
+    }
+
+    deinit { if let file { close(file) } }
+
+    /// - Returns: a relay at the port to that of a server.
+    func lead(to target: Int) throws -> CountingRelay {
+      guard let file else { throw Ended(instead: "a port that leads to a server already") }
+      try Sockets.listen(file)
+      self.file = nil
+      return CountingRelay(at: (file, port), to: target, connections: 10)
     }
   }
 #endif

@@ -11,18 +11,14 @@
     private let calls: Mailbox<ScriptedCall>
     let port: Int
 
-    /// - Parameters:
-    ///   - port: where; 0 for any.
-    ///   - security: how connections are secured.
-    init(
-      port: Int = 0, security: HTTP2ServerTransport.Posix.TransportSecurity = .plaintext
-    ) async throws {
+    /// - Parameter security: how connections are secured.
+    init(security: HTTP2ServerTransport.Posix.TransportSecurity = .plaintext) async throws {
       let calls = Mailbox<ScriptedCall>()
       var config = HTTP2ServerTransport.Posix.Config.defaults
       // Tests ask for signs of life far more often than a server likes.
       config.connection.keepalive.clientBehavior.minPingIntervalWithoutCalls = .zero
       let transport = HTTP2ServerTransport.Posix(
-        address: .ipv4(host: "127.0.0.1", port: port), transportSecurity: security, config: config)
+        address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: security, config: config)
       let server = GRPCServer(transport: transport, services: [ScriptedService(calls: calls)])
       self.calls = calls
       self.server = server

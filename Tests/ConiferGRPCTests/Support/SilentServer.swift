@@ -20,7 +20,7 @@
       let file = file
       Thread.detachNewThread {
         while true {
-          let connection = accept(file, nil, nil)
+          let connection = Sockets.accept(file)
           guard connection >= 0 else { return }
           Thread.detachNewThread { Self.serve(connection, speaks) }
         }
