@@ -3,7 +3,7 @@ public protocol TokenProvider: Sendable {
   /// The token of who is signed in, or nil when nobody is.
   ///
   /// Asked when connecting without a token that is still good, when somebody signs in or out, and when the server no longer
-  /// takes the last one; by a ``Database`` also shortly before a token expires.
+  /// takes the last one; also shortly before a token expires.
   ///
   /// - Parameter forcingRefresh: whether a token that the provider still has must not be given again.
   /// - Throws: when it cannot tell now; the database waits, and asks again.

@@ -103,7 +103,8 @@ import Testing
     await world.end()
   }
 
-  @Test func `has what begins afterwards wait for the provider`() async throws {
+  @Test(arguments: [false, true])
+  func `has what begins afterwards wait for the provider`(isLate: Bool) async throws {
     let (world, signIn) = try await world()
     world.clock.advance(by: 3_600_000)
     signIn.set(.never)
@@ -112,10 +113,44 @@ import Testing
     }
     await world.waitUntilIdle()
     #expect(signIn.count == 3 && world.server.tokens == [])
-    signIn.set(.failure)
-    signIn.answerLate(.token(token("second", world)))
-    try await asked.value
-    #expect(signIn.count == 3 && world.server.tokens == ["second"])
+    if isLate {
+      world.clock.advance(by: 30_000)
+      await #expect(throws: FirestoreError.self) { try await asked.value }
+      #expect(world.server.tokens == [])
+      signIn.set(.token(token("second", world)))
+      try await lookUp(world)
+    } else {
+      signIn.set(.failure)
+      signIn.answerLate(.token(token("second", world)))
+      try await asked.value
+      #expect(signIn.count == 3)
+    }
+    #expect(world.server.tokens == ["second"])
+    await world.end()
+  }
+
+  @Test(arguments: [false, true])
+  func `leaves no write unqueued when the provider has none but the refused one`(
+    isSilent: Bool
+  ) async throws {
+    let (world, signIn) = try await world()
+    await world.listen(1, try world.query("rooms"))
+    await world.waitUntilIdle()
+    _ = world.told.take()
+    signIn.set(.never)
+    world.engine.tokenDidChange()
+    await world.waitUntilIdle()
+    world.server.breakWatch(.unauthenticated)
+    await world.waitUntilIdle()
+    // Who it is, it says; another token it does not give.
+    signIn.set(isSilent ? .never : .failure)
+    signIn.answerLate(.token(token("first", world)))
+    await world.waitUntilIdle()
+    #expect(signIn.forcedCount == 1)
+    try world.set("rooms/b", 2)
+    await world.waitUntilIdle()
+    let told = world.told.take()
+    #expect(told.contains { $0.contains("b2") }, "\(told)")
     await world.end()
   }
 

@@ -15,6 +15,7 @@
   final class CountingRelay: Sendable {
     let port: Int
     private let listening: Int32
+    private let listener: ListeningFile
     private let state: Passing
 
     /// What passes.
@@ -61,8 +62,11 @@
       let state = Passing()
       (listening, port) = place
       self.state = state
+      let listener = ListeningFile(listening)
+      self.listener = listener
       let listening = listening
       Thread.detachNewThread {
+        defer { listener.release() }
         for _ in 0..<silent {
           let client = Sockets.accept(listening)
           state.beginSilence()
@@ -74,7 +78,10 @@
         for _ in 0..<connections {
           let client = Sockets.accept(listening)
           let server = Sockets.connect(target)
-          guard client >= 0, server >= 0 else { return }
+          guard client >= 0, server >= 0 else {
+            for file in [client, server] where file >= 0 { close(file) }
+            return
+          }
           var isOn: Int32 = 1
           for file in [client, server] {
             setsockopt(
@@ -95,7 +102,28 @@
       }
     }
 
-    deinit { close(listening) }
+    deinit {
+      // The thread, if it still waits for a connection, goes on and ends.
+      shutdown(listening, Int32(SHUT_RDWR))
+      listener.release()
+    }
+
+    /// A socket that is closed when neither the relay nor its thread needs it, so that its number is not another
+    /// test's before.
+    private final class ListeningFile: Sendable {
+      private let file: Int32
+      private let users = Mutex(2)
+
+      init(_ file: Int32) { self.file = file }
+
+      func release() {
+        let isLast = users.withLock { users in
+          users -= 1
+          return users == 0
+        }
+        if isLast { close(file) }
+      }
+    }
 
     /// How many bytes the client was sent.
     var count: Int { state.bytes }

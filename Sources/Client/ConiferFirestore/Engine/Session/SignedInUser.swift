@@ -121,12 +121,13 @@ final class SignedInUser {
     let now = setup.clock.wallTime
     var isForced = false
     switch token {
-    case .known(let token, let lifetime):
-      guard !questions.identify, now < lifetime?.expiry ?? .max else { break }
+    case .known(_, let lifetime) where now >= lifetime?.expiry ?? .max: token = .unknown
+    case .known(let token, let lifetime) where !questions.identify:
       if now >= lifetime?.renewal ?? .max, !questions.isAwaited {
         ask(forcingRefresh: false, isIdentification: false)
       }
       return body(.success(token?.token))
+    case .known: break
     case .refused: isForced = true
     case .unknown: break
     }
@@ -175,10 +176,9 @@ final class SignedInUser {
       // The token of a user who is not shown yet is taken with the change of user.
       guard isShown else { return .none }
       if token.isRefused(new?.token), !ended.isForced {
-        // It was refused while the provider was asked for any.
-        if !questions.isForced {
-          ask(forcingRefresh: true, isIdentification: ended.isIdentification)
-        }
+        // It was refused while the provider was asked for any. It tells who is signed in nevertheless.
+        if ended.isIdentification, !questions.identify { becameIdentified() }
+        if !questions.isForced { ask(forcingRefresh: true, isIdentification: false) }
       } else {
         token = HeldToken(new, at: setup.clock.wallTime)
       }
@@ -222,6 +222,12 @@ final class SignedInUser {
   /// user for the next start.
   func releaseWaitingSteps() {
     guard isShown, !questions.identify, case .known(let token, _) = token else { return }
+    becameIdentified()
+    tell(.success(token?.token))
+  }
+
+  /// The provider has said that the user is signed in whose writes the engine shows.
+  private func becameIdentified() {
     retry = IdentityRetry()
     gate.becameKnown()
     if gate.mustStore(isChanging: false) || stored == nil {
@@ -232,7 +238,6 @@ final class SignedInUser {
           .setMetadata(store.tree, MetadataName.change, nil),
         ])
     }
-    tell(.success(token?.token))
   }
 
   /// Stores who is signed in, or that the user may have changed, for the next start.
