@@ -24,6 +24,7 @@ import Testing
     case 0, 1: .serverTimestamp
     case 2, 3: .increment(1)
     case 4: .arrayUnion([.integer(Int64(random.below(3)))])
+    case 5: .delete
     default: .value(.integer(Int64(random.below(3))))
     }
   }
@@ -69,6 +70,8 @@ import Testing
       map[name] = .integer(Int64(random.below(3)))
     }
     if random.chance(50) { map["m"] = ["x": .integer(Int64(random.below(3)))] }
+    // A field within it is not there, and deleting one changes nothing.
+    if random.chance(15) { map["m"] = 1 }
     return Document(path, .found(map), version: time(version))
   }
 

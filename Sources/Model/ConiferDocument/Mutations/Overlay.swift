@@ -163,8 +163,9 @@ public struct Overlay: Sendable, Hashable {
         return base?[parent]?.map == nil ? parent : parent.appending(name)
       }
       if index == field.names.count - 1 { return field }
-      // A value that is not a map was written by another write's field, or was here before.
-      guard let map = value.map else { return nil }
+      // Nothing is in a value that is not a map. The field stays in the mask: where the document
+      // below changes, there may be a map with it, and the overlay is not decided.
+      guard let map = value.map else { return field }
       around = map
     }
     return nil
