@@ -66,7 +66,7 @@ public struct Overlay: Sendable, Hashable {
       self.init(base.path, .set(fields), stamped: touched.stamped)
       return
     }
-    let places = all.paths.compactMap { Overlay.place($0, in: fields, over: base.fields) }
+    let places = all.paths.map { Overlay.place($0, in: fields, over: base.fields) }
     let mask = FieldMask(places)
     self.init(
       base.path, .patch(MapValue.empty.taking(mask, from: fields), mask),
@@ -154,7 +154,7 @@ public struct Overlay: Sendable, Hashable {
   /// when the writes created the map around it, that map is copied, even when it is empty.
   private static func place(
     _ field: FieldPath, in result: MapValue, over base: MapValue?
-  ) -> FieldPath? {
+  ) -> FieldPath {
     var around = result
     for (index, name) in field.names.enumerated() {
       guard let value = around[name] else {
@@ -162,12 +162,11 @@ public struct Overlay: Sendable, Hashable {
         let parent = FieldPath(unchecked: Array(field.names[..<index]))
         return base?[parent]?.map == nil ? parent : parent.appending(name)
       }
-      if index == field.names.count - 1 { return field }
       // Nothing is in a value that is not a map. The field stays in the mask: where the document
       // below changes, there may be a map with it, and the overlay is not decided.
       guard let map = value.map else { return field }
       around = map
     }
-    return nil
+    return field
   }
 }

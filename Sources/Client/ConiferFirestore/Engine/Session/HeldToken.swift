@@ -4,9 +4,10 @@ import ConiferEngine
 enum HeldToken {
   /// The provider is to be asked.
   case unknown
-  /// The server takes none of these texts, nil being that of nobody: a new one is to be fetched.
+  /// The server refused these tokens, nil being that of a request without one: a new one is to be fetched.
   case refused(Set<String?>)
-  /// Lifetime: nil when the token does not end, or when nobody here knows when.
+  /// A token, nil when nobody is signed in, and when it ends; without a lifetime when it never ends, or when nobody here
+  /// knows when.
   case known(AuthToken?, Lifetime?)
 
   /// Times of the clock, in milliseconds since 1970.
@@ -22,7 +23,7 @@ enum HeldToken {
     init?(until expiry: Int64, at now: Int64) {
       guard expiry > now else { return nil }
       self.expiry = expiry
-      // What lives shortly is not asked for with every request.
+      // A token with a short life is not asked for with every request.
       renewal = expiry - min(Self.longestMargin, expiry / 2 - now / 2)
     }
   }
