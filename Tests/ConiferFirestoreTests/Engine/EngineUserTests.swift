@@ -109,6 +109,54 @@ import Testing
     await world.end()
   }
 
+  /// The first question is one for the token of ann, who is signed out while the provider looks for it.
+  @Test(arguments: ["a renewal", "a refusal", "a sign-in"], [false, true])
+  func `counts no answer to a question from before the sign-in`(
+    first: String, isSilent: Bool
+  ) async throws {
+    let world = try EngineWorld(usesTokens: true)
+    let signIn = try #require(world.signIn)
+    let expiry = world.clock.wallTime + 3_600_000
+    signIn.set(.token(AuthToken("first", identity: "ann", expiry: expiry)))
+    world.engine.tokenDidChange()
+    await world.waitUntilIdle()
+    signIn.set(.never)
+    switch first {
+    case "a renewal":
+      world.clock.advance(by: 3_540_000)
+      _ = try await world.engine.lookup([DocumentPath("rooms/a")], TransactionUser())
+    case "a refusal":
+      await world.listen(1, try world.query("rooms"))
+      world.server.breakWatch(.unauthenticated)
+      await world.waitUntilIdle()
+      world.clock.advance(by: 2_000)
+    default: world.engine.tokenDidChange()
+    }
+    await world.waitUntilIdle()
+    #expect(signIn.count == 3 && signIn.hangingCount == 1)
+    _ = world.told.take()
+
+    world.engine.tokenDidChange()
+    let receipt = try world.set("rooms/b", 2)
+    await world.waitUntilIdle()
+    #expect(signIn.hangingCount == 2)
+    signIn.answerOldest(.token(AuthToken("second", identity: "ann", expiry: expiry)))
+    await world.waitUntilIdle()
+    if isSilent {
+      world.clock.advance(by: 30_000)
+    } else {
+      signIn.answerOldest(.failure)
+    }
+    await world.waitUntilIdle()
+    #expect(!world.told.take().contains { $0.contains("b2") } && !world.server.hasWrites)
+    signIn.set(.user("bob"))
+    world.clock.advance(by: 5_000)
+    await world.waitUntilIdle()
+    #expect(try await receipt.id?.identity == "bob")
+    #expect(world.server.sent.count == 1 && world.server.tokens.last == "token of bob")
+    await world.end()
+  }
+
   @Test func `replaces a token that the server does not take`() async throws {
     let world = try EngineWorld(usesTokens: true)
     await world.listen(1, try world.query("rooms"))

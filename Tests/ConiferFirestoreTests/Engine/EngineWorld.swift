@@ -71,6 +71,9 @@ final class EngineSignIn: TokenProvider {
   /// Whether no answer comes, or one has not come yet.
   var isHanging: Bool { state.withLock { $0.answer == .never || !$0.hanging.isEmpty } }
 
+  /// How many questions have no answer.
+  var hangingCount: Int { state.withLock { $0.hanging.count } }
+
   func set(_ answer: Answer) { state.withLock { $0.answer = answer } }
 
   deinit { answerLate(.failure) }
@@ -82,6 +85,12 @@ final class EngineSignIn: TokenProvider {
       return state.hanging
     }
     for question in hanging { question.resume(returning: answer) }
+  }
+
+  /// Answers the first question that no answer came to.
+  func answerOldest(_ answer: Answer) {
+    let oldest = state.withLock { $0.hanging.isEmpty ? nil : $0.hanging.removeFirst() }
+    oldest?.resume(returning: answer)
   }
 
   func token(forcingRefresh: Bool) async throws -> AuthToken? {

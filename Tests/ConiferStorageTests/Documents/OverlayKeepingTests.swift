@@ -11,7 +11,7 @@ import Testing
 /// the same however many wait.
 @Suite struct OverlayKeepingTests {
   private static let database = DatabaseID(project: "p")
-  private static let fields = ["a", "b", "m.x", "m.y", "t"]
+  private static let fields = ["a", "b", "m", "m.x", "m.y", "m.z.x", "m.z", "t"]
 
   private static func path() throws -> DocumentPath { try DocumentPath("c/d") }
 
@@ -20,28 +20,49 @@ import Testing
   }
 
   private static func value(_ random: inout Seeded) -> WriteValue {
-    switch random.below(10) {
+    switch random.below(12) {
     case 0, 1: .serverTimestamp
     case 2, 3: .increment(1)
     case 4: .arrayUnion([.integer(Int64(random.below(3)))])
     case 5: .delete
+    case 6: .map([])
+    case 7: .map(["x", "y"].filter { _ in random.chance(60) }.map { ($0, value(&random)) })
     default: .value(.integer(Int64(random.below(3))))
     }
   }
 
+  private static func data(_ random: inout Seeded) -> [(String, WriteValue)] {
+    ["a", "b", "m", "t"].filter { _ in random.chance(50) }.map { ($0, value(&random)) }
+  }
+
+  /// Fields of an update, none within another one.
+  private static func places(_ random: inout Seeded) throws -> [FieldPath] {
+    var places: [FieldPath] = []
+    for name in fields.shuffled(using: &random) where random.chance(50) {
+      let field = try FieldPath(canonical: name)
+      if !places.contains(where: { $0.contains(field) || field.contains($0) }) {
+        places.append(field)
+      }
+    }
+    return places
+  }
+
   private static func mutation(_ random: inout Seeded, _ version: Timestamp) throws -> Mutation? {
     let path = try Self.path()
-    let pairs = fields.filter { _ in random.chance(50) }.map { ($0, value(&random)) }
+    let data = data(&random)
     switch random.below(20) {
     case 0: return try Mutation.delete(path)
-    case 1, 2: return try? Mutation.set(path, pairs, in: database)
-    case 3...9: return try? Mutation.merge(path, pairs, in: database)
+    case 1, 2: return try? Mutation.set(path, data, in: database)
+    case 3...6: return try? Mutation.merge(path, data, in: database)
+    case 7...9:
+      let names = try data.map { try FieldPath(canonical: $0.0) }
+      return try? Mutation.merge(path, data, fields: names, in: database)
     case 10:
-      let write = try? Mutation.merge(path, pairs, in: database)
+      let write = try? Mutation.merge(path, data, in: database)
       return write.map { Mutation(path, $0.change, if: .updateTime(version)) }
     default:
       return try? Mutation.update(
-        path, pairs.map { (try FieldPath(canonical: $0.0), $0.1) }, in: database)
+        path, places(&random).map { ($0, value(&random)) }, in: database)
     }
   }
 
@@ -70,6 +91,7 @@ import Testing
       map[name] = .integer(Int64(random.below(3)))
     }
     if random.chance(50) { map["m"] = ["x": .integer(Int64(random.below(3)))] }
+    if random.chance(20) { map["m"] = ["z": ["x": 1]] }
     // A field within it is not there, and deleting one changes nothing.
     if random.chance(15) { map["m"] = 1 }
     return Document(path, .found(map), version: time(version))
@@ -105,6 +127,27 @@ import Testing
         "seed \(seed): \(all) over \(old), \(gone) gone, over \(new): \(overlay)")
     }
     #expect(decided > 200, "\(decided) of seed \(seed)")
+  }
+
+  /// An update that replaces a map by one with a server timestamp does not alone decide what was there before.
+  @Test(arguments: ["m", "m.x"])
+  func `The previous value of a timestamp within a replaced map follows the server`(
+    earlier: String
+  ) throws {
+    func update(_ field: String, _ value: WriteValue, _ written: Int64) throws -> MutationBatch {
+      let field = try FieldPath(canonical: field)
+      let write = try Mutation.update(Self.path(), [(field, value)], in: Self.database)
+      return MutationBatch(written: Self.time(written), bases: [], mutations: [write])
+    }
+    let old = Document(try Self.path(), .found(["m": ["x": 1]]), version: Self.time(5))
+    let first = try update(earlier, earlier == "m" ? .map([]) : .value(2), 100)
+    let second = try update("m", .map([("x", .serverTimestamp)]), 101)
+    let overlay = try #require(Overlay(of: [first, second], over: old))
+    // The first was refused.
+    #expect(
+      !overlay.isDecided(by: [second], oldest: second, over: old)
+        || overlay.applied(to: old) == second.applied(to: old))
+    #expect(overlay.isDecided(by: [second, first], oldest: first, over: old) == (earlier == "m"))
   }
 
   @Test(arguments: Seeded.seeds(4))

@@ -139,8 +139,14 @@ public struct Overlay: Sendable, Hashable {
         case (.verify, _): return false
         case (.patch(_, let mask, let transforms), _):
           guard mutation.precondition.isPlain else { return false }
-          let times = stamped.intersection(transforms.times)
-          open = open.filter { !mask.covers($0) && !times.contains($0) }
+          let times = transforms.times
+          let known = stamped.intersection(times)
+          // The previous value of a server timestamp may come from a write that has ended, also where the mask covers it.
+          open = open.filter { field in
+            !known.contains(field)
+              && !(mask.covers(field)
+                && times.allSatisfy { known.contains($0) || !field.contains($0) })
+          }
           if case .patch = effect, open.isEmpty { return true }
         }
       }

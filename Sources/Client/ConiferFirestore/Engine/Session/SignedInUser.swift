@@ -137,8 +137,8 @@ final class SignedInUser {
 
   private func askWhoItIs() {
     gate.askingBegan()
-    // What comes late may be of the user before.
-    for number in questions.forgetLate() { gate.cancelQuestion(number) }
+    // What was asked before may be answered with the token of the user before.
+    for number in questions.forgetAll() { gate.cancelQuestion(number) }
     // Until the provider has answered, the last token may be another user's.
     if case .known = token { token = .unknown }
     ask(forcingRefresh: false, isIdentification: true)
@@ -197,6 +197,8 @@ final class SignedInUser {
       gate.askingFailed()
       retry.failed(at: setup.clock.now)
     }
+    // The answer to another question may still be a token.
+    guard !questions.isAwaited else { return }
     tell(.failure(StatusError(.unavailable, "The token provider gave no token: \(words)")))
   }
 

@@ -57,16 +57,16 @@ struct TokenQuestions {
   ) -> (isIdentification: Bool?, forgotten: [UInt64]) {
     let new = asked.filter { !$0.value.isLate && $0.value.began <= moment }
     guard !new.isEmpty else { return (nil, []) }
-    let forgotten = forgetLate()
+    let forgotten = asked.filter(\.value.isLate).map(\.key)
+    for key in forgotten { asked[key] = nil }
     for key in new.keys { asked[key]?.isLate = true }
     return (new.values.contains { $0.isIdentification }, forgotten)
   }
 
-  /// The answers to questions that took too long do not count any longer; gives their numbers.
-  mutating func forgetLate() -> [UInt64] {
-    let late = asked.filter(\.value.isLate).map(\.key)
-    for key in late { asked[key] = nil }
-    return late
+  /// No answer counts any longer; gives the numbers of the questions.
+  mutating func forgetAll() -> [UInt64] {
+    defer { asked = [:] }
+    return Array(asked.keys)
   }
 }
 
