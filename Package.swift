@@ -77,7 +77,8 @@ let package = Package(
     .library(name: "ConiferServerHTTP", targets: ["ConiferServerHTTP"]),
     .library(name: "ConiferServerGRPC", targets: ["ConiferServerGRPC"]),
     .library(name: "ClientConformance", targets: ["ClientConformance"]),
-    .executable(name: "conifer", targets: ["ConiferTool"]),
+    .library(name: "ConiferTool", targets: ["ConiferTool"]),
+    .executable(name: "conifer", targets: ["ConiferToolMain"]),
   ],
   traits: [
     .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
@@ -253,7 +254,7 @@ let package = Package(
     target(
       "ClientConformance", in: "Sources/Client",
       ["Conifer", "ConiferServer", "ConiferStorage", "ConiferTree", "ConiferWire"]),
-    .executableTarget(
+    .target(
       name: "ConiferTool",
       dependencies: [
         "ConiferTree", "ConiferQuery", "ConiferDocument", "ConiferKeyValue", "ConiferStorage",
@@ -268,6 +269,9 @@ let package = Package(
         network("NIOCore", "swift-nio"), network("NIOPosix", "swift-nio"),
       ],
       path: "Sources/Tools/ConiferTool", swiftSettings: settings),
+    .executableTarget(
+      name: "ConiferToolMain", dependencies: ["ConiferTool", "ConiferStorage"],
+      path: "Sources/Tools/ConiferToolMain", swiftSettings: settings),
     target(
       "TestSupport", in: "Tests",
       ["ConiferTree", "ConiferKeyValue", .product(name: "Logging", package: "swift-log")]),

@@ -25,6 +25,13 @@ let package = Package(
         .product(name: "ConiferTree", package: "Conifer"),
         .product(name: "ConiferStorage", package: "Conifer"),
       ]),
+    .executableTarget(
+      name: "journal-tool",
+      dependencies: [
+        "JournalStore",
+        .product(name: "ConiferStorage", package: "Conifer"),
+        .product(name: "ConiferTool", package: "Conifer"),
+      ]),
     .testTarget(
       name: "JournalStoreTests",
       dependencies: [

@@ -187,7 +187,7 @@ import Testing
     #expect(await sandbox.run("set", "/q", "1", "--enqueue", store: url).status == .success)
     if reports > 0 {
       try await StoreOptions.opened(
-        StoreOptions.registry.configuration(url, defaults: StorageOptions(budget: nil))
+        Tool.registry.configuration(url, defaults: StorageOptions(budget: nil))
       ) { store in
         let tree = try await store.tree(named: "main")
         let report = Incident(kind: .cacheRangeDropped, tree: tree, place: "before", bytes: [])

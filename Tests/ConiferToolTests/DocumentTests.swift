@@ -50,7 +50,7 @@ import Testing
       }
     #expect(commands.count > 10)
     for command in commands { #expect(text.contains("`\(command)"), "\(command)") }
-    let own = StoreOptions.registry.kinds.flatMap(\.options)
+    let own = Tool.registry.kinds.flatMap(\.options)
     #expect(!own.isEmpty)
     for option in StorageKind.commonOptions + own { #expect(text.contains("| `\(option.name)` |")) }
   }

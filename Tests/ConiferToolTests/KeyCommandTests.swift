@@ -28,7 +28,7 @@
     }
 
     private func configuration(_ url: String, _ key: UInt8) throws -> StorageConfiguration {
-      try StoreOptions.registry.configuration(
+      try Tool.registry.configuration(
         url,
         defaults: StorageOptions(
           budget: nil, encryption: StoreEncryption(key: [UInt8](repeating: key, count: 32))))

@@ -40,7 +40,7 @@ struct MigrateTests {
     #expect(try sandbox.spawn("verify", "--store", to).status == 0)
     // The next numbers go on as they would have in the source.
     let numbers = try await [from, to].asyncMap { url in
-      let configuration = try StoreOptions.registry.configuration(url)
+      let configuration = try Tool.registry.configuration(url)
       return try await StoreOptions.opened(configuration) { backend in
         let trees = try backend.inspect { try $0.trees() }
         let (main, docs) = (trees[0].id, trees[1].id)
@@ -59,7 +59,7 @@ struct MigrateTests {
   func indexes(kind: String) async throws {
     let (from, to) = (sandbox.url("log", "from"), sandbox.url(kind, "to"))
     let index = try DocumentIndex("rooms", [.init(FieldPath(["n"])), .init(FieldPath(["m"]))])
-    let configuration = try StoreOptions.registry.configuration(
+    let configuration = try Tool.registry.configuration(
       from, defaults: StorageOptions(budget: nil))
     try await StoreOptions.opened(configuration) { backend in
       let tree = try await backend.tree(named: "documents", order: .documents)
@@ -74,7 +74,7 @@ struct MigrateTests {
     }
     let (status, text) = try sandbox.spawn("migrate", from, to)
     #expect(status == 0, "\(text)")
-    let target = try StoreOptions.registry.configuration(to)
+    let target = try Tool.registry.configuration(to)
     let built = try await StoreOptions.opened(target) { backend in
       try backend.inspectDocuments { view in try view.documentIndexes(view.trees()[0].id) }
     }

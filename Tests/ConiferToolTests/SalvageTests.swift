@@ -17,7 +17,7 @@ struct SalvageTests {
     _ url: String, against original: (root: Node, writes: [WriteID: QueueEntry]), _ place: String
   ) async throws -> (leaves: Int, writes: Int) {
     #expect(try sandbox.spawn("verify", "--store", url).status == 0, "\(place)")
-    let configuration = try StoreOptions.registry.configuration(
+    let configuration = try Tool.registry.configuration(
       url, defaults: StorageOptions(budget: nil))
     return try await StoreOptions.opened(configuration) { backend in
       try backend.inspect { view in
@@ -59,7 +59,7 @@ struct SalvageTests {
   private func original(
     _ url: String
   ) async throws -> (root: Node, writes: [WriteID: QueueEntry]) {
-    let configuration = try StoreOptions.registry.configuration(
+    let configuration = try Tool.registry.configuration(
       url, defaults: StorageOptions(budget: nil))
     return try await StoreOptions.opened(configuration) { backend in
       try backend.inspect { view in

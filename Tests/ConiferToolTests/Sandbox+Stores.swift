@@ -23,7 +23,7 @@ extension Sandbox {
 
   /// Fills a store with data of every kind.
   func fill(_ url: String, rooms: Int = 6) async throws {
-    let configuration = try StoreOptions.registry.configuration(
+    let configuration = try Tool.registry.configuration(
       url, defaults: StorageOptions(budget: nil))
     try await StoreOptions.opened(configuration) { backend in
       let tree = try await backend.tree(named: "main")
@@ -129,7 +129,7 @@ extension Sandbox {
 
   /// The digest of a store.
   func digest(_ url: String) async throws -> StoreDigest {
-    let configuration = try StoreOptions.registry.configuration(
+    let configuration = try Tool.registry.configuration(
       url, defaults: StorageOptions(budget: nil))
     return try await StoreOptions.opened(configuration) { try await StoreDigest.of($0) }
   }

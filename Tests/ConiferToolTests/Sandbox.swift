@@ -65,7 +65,7 @@ final class Sandbox {
     _ backend: String, _ body: (TreeStore) async throws -> R
   ) async throws -> R {
     let url = url(backend)
-    let configuration = try StoreOptions.registry.configuration(
+    let configuration = try Tool.registry.configuration(
       url, defaults: StorageOptions(budget: nil))
     return try await StoreOptions.opened(configuration) { backend in
       let tree = try await backend.tree(named: "main")
@@ -107,7 +107,7 @@ enum Repository {
 }
 
 /// The backends that the tool links.
-let backends = StoreOptions.registry.kinds.map(\.name)
+let backends = Tool.registry.kinds.map(\.name)
 /// Those that keep data.
 let persistentBackends = backends.filter { $0 != "memory" }
 

@@ -21,7 +21,7 @@ import Testing
 
   @Test("Databases on different backends live in one process and share nothing")
   func together() async throws {
-    let registry = StoreOptions.registry
+    let registry = Tool.registry
     let stores = try backends.map { name in
       try registry.configuration(sandbox.url(name, name)).open()
     }
@@ -89,7 +89,7 @@ import Testing
     #expect(mkdir(sandbox.path("store"), 0o755) == 0)
     try await sandbox.opened(backend) { store in
       try await store.backend.commit([.overwrite(store.tree, "/a", 1)])
-      let files = StoreOptions.registry.kinds.first { $0.name == backend }?.files ?? []
+      let files = Tool.registry.kinds.first { $0.name == backend }?.files ?? []
       var seen: [String] = []
       for file in files + ["owner"] {
         var info = stat()

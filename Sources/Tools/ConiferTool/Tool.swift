@@ -1,4 +1,10 @@
 import ArgumentParser
+import ConiferKeyValue
+import ConiferLMDB
+import ConiferLog
+import ConiferRocksDB
+import ConiferSQLite
+public import ConiferStorage
 
 /// A command that runs against a console, so that tests can run it in their own process.
 protocol ToolCommand: ParsableCommand {
@@ -6,8 +12,39 @@ protocol ToolCommand: ParsableCommand {
   func run(_ console: Console) async throws
 }
 
-/// The tool as a function from arguments to an exit status.
-enum Tool {
+/// The command line tool, for stores of the kinds that a program links.
+public enum Tool {
+  /// The kinds of `conifer`; the first is the default one. RocksDB's is among them with the trait `RocksDB`.
+  public static let kinds: [StorageKind] = {
+    #if RocksDB
+      [.sqlite, .lmdb, .log, .memory, .rocksdb]
+    #else
+      [.sqlite, .lmdb, .log, .memory]
+    #endif
+  }()
+
+  /// The kinds that the commands know.
+  @TaskLocal static var registry = StorageRegistry(Tool.kinds)
+
+  /// Does what the process's arguments say, as `conifer` does, and ends the process with a status of the tool.
+  ///
+  /// Commands that read damaged files start the program that calls this once more, with arguments of their own: it is to
+  /// do nothing else.
+  ///
+  /// - Parameter registry: the kinds of stores that URLs may name, for example
+  ///   `StorageRegistry(Tool.kinds + [.journal])`; the demos use the first where no store is named.
+  public static func main(registry: StorageRegistry) async -> Never {
+    // The standard library's arguments have what is no UTF-8 replaced.
+    let raw = CommandLine.unsafeArgv
+    let arguments = (1..<max(1, Int(CommandLine.argc))).map { place in
+      raw[place].flatMap { String(validatingCString: $0) }
+    }
+    let status = await Tool.$registry.withValue(registry) {
+      await run(arguments, Console.standard)
+    }
+    Platform.exit(status.rawValue)
+  }
+
   /// Parses the arguments, runs the command and reports its failure.
   ///
   /// - Parameters:

@@ -15,7 +15,7 @@ import Testing
   /// A store with two collections, an index, a query, a pin, and writes that wait.
   private func filled(_ backend: String = "lmdb") async throws -> String {
     let url = sandbox.url(backend)
-    let configuration = try StoreOptions.registry.configuration(
+    let configuration = try Tool.registry.configuration(
       url, defaults: StorageOptions(budget: nil))
     try await StoreOptions.opened(configuration) { backend in
       let tree = try await backend.tree(named: "shop", order: .documents)

@@ -5,7 +5,7 @@ import ConiferTree
 enum DemoFiles {
   /// The URL of a store in a fresh temporary directory, of the default kind.
   static func temporaryStore() throws -> String {
-    let kind = StoreOptions.registry.kinds.first?.name ?? ""
+    let kind = Tool.registry.kinds.first?.name ?? ""
     let directory = try Platform.temporaryDirectory(prefix: "conifer-demo")
     return "\(kind)://\(StoreAddress.escaped(directory))/store"
   }

@@ -26,7 +26,7 @@ struct DemoStores {
 
   /// The configuration that a URL means.
   static func storage(_ url: String) throws -> StorageConfiguration {
-    try StoreOptions.registry.configuration(url)
+    try Tool.registry.configuration(url)
   }
 }
 

@@ -19,9 +19,9 @@ struct StoreAddress {
     self.keyFile = keyFile
     encryption = try KeyFile.encryption(in: keyFile, console)
     // Also checks the options.
-    _ = try StoreOptions.registry.configuration(text, defaults: StorageOptions(budget: nil))
+    _ = try Tool.registry.configuration(text, defaults: StorageOptions(budget: nil))
     let url = try StorageURL(text)
-    guard let kind = StoreOptions.registry.kinds.first(where: { $0.name == url.scheme }),
+    guard let kind = Tool.registry.kinds.first(where: { $0.name == url.scheme }),
       !url.path.isEmpty, !kind.files.isEmpty
     else {
       throw Failure.usage("\(text) keeps nothing in files: name a store that does.")
@@ -55,7 +55,7 @@ struct StoreAddress {
   ) throws -> StorageConfiguration {
     var changes = [(name: "budget", value: "unlimited")]
     if let role { changes.append(("role", role.rawValue)) }
-    return try StoreOptions.registry.configuration(
+    return try Tool.registry.configuration(
       url(at: directory, changes),
       defaults: StorageOptions(encryption: encryption ?? self.encryption))
   }

@@ -1,9 +1,5 @@
 import ArgumentParser
 import ConiferKeyValue
-import ConiferLMDB
-import ConiferLog
-import ConiferRocksDB
-import ConiferSQLite
 import ConiferStorage
 
 /// The options of every command on a store.
@@ -22,17 +18,10 @@ struct StoreOptions: ParsableArguments {
   @Flag(help: "Print JSON, for programs.")
   var json = false
 
-  /// The backends that the tool links; the first is the default one.
-  #if RocksDB
-    static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory, .rocksdb])
-  #else
-    static let registry = StorageRegistry([.sqlite, .lmdb, .log, .memory])
-  #endif
-
   /// The URL that the command line or the environment names.
   func url(_ console: Console) throws -> String {
     guard let url = store ?? console.environment("CONIFER_STORE"), !url.isEmpty else {
-      let names = Self.registry.kinds.map(\.name).joined(separator: ", ")
+      let names = Tool.registry.kinds.map(\.name).joined(separator: ", ")
       throw Failure.usage(
         "No store is named: give --store URL or set CONIFER_STORE, for example lmdb:///path "
           + "(backends: \(names)).")
@@ -43,7 +32,7 @@ struct StoreOptions: ParsableArguments {
   /// The configuration of the URL; the cache has no budget unless the URL sets one.
   func configuration(_ console: Console) throws -> StorageConfiguration {
     let encryption = try KeyFile.encryption(in: KeyFile.path(keyFile, console), console)
-    return try Self.registry.configuration(
+    return try Tool.registry.configuration(
       url(console), defaults: StorageOptions(budget: nil, encryption: encryption))
   }
 }
@@ -171,7 +160,7 @@ extension StoreOptions {
     func isThere(_ kind: StorageKind) -> Bool {
       !kind.files.allSatisfy { Platform.isMissing("\(location)/\($0)") }
     }
-    let kinds = registry.kinds
+    let kinds = Tool.registry.kinds
     guard let own = kinds.first(where: { $0.name == configuration.name }), !isThere(own) else {
       return true
     }
