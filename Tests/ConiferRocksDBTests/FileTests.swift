@@ -110,11 +110,20 @@
       Files.remove(scratch.store)
       try fill()
       let whole = scratch.image()
-      // A RocksDB database of somebody else is one without the marker.
       Files.remove(path("conifer.rocksdb"))
       var before = scratch.image()
-      #expect(opened() == .foreign)
+      #expect(opened() == .damaged)
       #expect(scratch.image() == before)
+      // Without a recorded kind, what Conifer made later tells.
+      Files.remove(path("owner"))
+      for name in ["conifer.files", "conifer.reserve"] {
+        before = scratch.image()
+        #expect(opened() == .damaged)
+        #expect(scratch.image() == before)
+        Files.remove(path(name))
+      }
+      // A RocksDB database of somebody else is one without anything of Conifer.
+      #expect(opened() == .foreign)
       Scratch.write(Bytes("a letter to my aunt\n".utf8), path("conifer.rocksdb"))
       before = scratch.image()
       #expect(opened() == .foreign)
@@ -130,7 +139,9 @@
     @Test("A creation that was interrupted is begun anew")
     func interrupted() throws {
       try fill()
-      for name in ["conifer.rocksdb", "conifer.files", "CURRENT"] { Files.remove(path(name)) }
+      for name in ["conifer.rocksdb", "conifer.files", "conifer.reserve", "CURRENT", "owner"] {
+        Files.remove(path(name))
+      }
       Scratch.write(Marker.text(format: 1), path("conifer.rocksdb.new"))
       #expect(opened() == nil)
       let store = try RocksDBStore(at: scratch.store)

@@ -95,13 +95,26 @@ struct OpeningTests {
     #expect(opened() == .damaged)
     #expect(Scratch.length((scratch.store + "/conifer.sqlite") + "-wal") == 100)
     unlink((scratch.store + "/conifer.sqlite") + "-wal")
+    #expect(opened() == .damaged)
+    #expect(Scratch.length(scratch.store + "/conifer.sqlite") == 0)
+  }
+
+  @Test(
+    "Of a store from before kinds were recorded, the files that it made later tell that it was there",
+    arguments: ["-wal", "-shm", "-journal"])
+  func vanishedBefore(ending: String) throws {
+    try Platform.makeDirectory(scratch.store)
+    Scratch.write([], scratch.store + "/owner")
+    Scratch.write([], scratch.store + "/conifer.sqlite" + ending)
+    #expect(opened() == .damaged)
+    #expect(Scratch.length(scratch.store + "/conifer.sqlite") == 0)
+    unlink(scratch.store + "/conifer.sqlite" + ending)
     #expect(opened() == nil)
   }
 
   @Test("What a crash left of a creation is swept away")
   func leftovers() throws {
-    try SQLiteStore(at: scratch.store).close()
-    unlink((scratch.store + "/conifer.sqlite"))
+    try Platform.makeDirectory(scratch.store)
     Scratch.write([0, 1, 2], (scratch.store + "/conifer.sqlite") + ".new")
     Scratch.write([0, 1, 2], (scratch.store + "/conifer.sqlite") + ".new-journal")
     #expect(opened() == nil)

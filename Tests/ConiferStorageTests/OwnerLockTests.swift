@@ -31,6 +31,97 @@ struct OwnerLockTests {
     unlink(path)
   }
 
+  private static let kept = StoreFiles(kind: "some-kind", main: "main", later: ["later"])
+
+  private func refusal(_ path: String, _ files: StoreFiles) -> StoreError? {
+    do throws(StoreError) {
+      try OwnerLock(path: path, for: files).release()
+      return nil
+    } catch { return error }
+  }
+
+  @Test("The kind is recorded once it is said to be, and stays whoever takes the lock later")
+  func kind() throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/owner"
+    func first() -> String? { OwnerText(Scratch.read(path)).kind }
+    var lock = try OwnerLock(path: path, for: Self.kept)
+    #expect(first() == nil)
+    lock.release()
+    #expect(Scratch.read(path).isEmpty)
+    // Nothing says that there was a store.
+    lock = try OwnerLock(path: path, for: Self.kept)
+    Scratch.write([1], scratch.path + "/main")
+    lock.recordKind()
+    #expect(first() == "some-kind")
+    #expect(refusal(path, Self.kept)?.message.contains("\(getpid())") == true)
+    lock.recordKind()
+    lock.release()
+    lock.recordKind()
+    #expect(Scratch.read(path) == Bytes("kind some-kind\n".utf8))
+    #expect(try OwnerLock.kind(in: scratch.path) == "some-kind")
+    // One that names no kind, such as a salvage.
+    lock = try OwnerLock(path: path)
+    #expect(refusal(path, Self.kept)?.code == .busy)
+    lock.recordKind()
+    lock.release()
+    #expect(Scratch.read(path) == Bytes("kind some-kind\n".utf8))
+    unlink(scratch.path + "/main")
+    unlink(path)
+  }
+
+  @Test("Another kind is refused, and a store without its main file, and nothing is changed")
+  func refusals() throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/owner"
+    var before = Bytes("kind other\n".utf8)
+    for main in [false, true] {
+      if main { Scratch.write([1], scratch.path + "/main") }
+      Scratch.write(before, path)
+      let error = refusal(path, Self.kept)
+      #expect(error?.code == .foreign)
+      for name in ["some-kind", "other"] { #expect(error?.message.contains(name) == true) }
+      #expect(Scratch.read(path) == before)
+    }
+    unlink(scratch.path + "/main")
+    before = Bytes("kind some-kind\npid 1\nstart gone\n".utf8)
+    Scratch.write(before, path)
+    let error = refusal(path, Self.kept)
+    #expect(error?.code == .damaged)
+    #expect(error?.message.contains(scratch.path + "/main is missing") == true)
+    #expect(Scratch.read(path) == before)
+    // Of a store of before, what it makes later tells that it was there.
+    for text in [nil, "", "pid 1\nstart gone\n"] as [String?] {
+      unlink(path)
+      if let text { Scratch.write(Bytes(text.utf8), path) }
+      Scratch.write([], scratch.path + "/later")
+      #expect(refusal(path, Self.kept)?.code == .damaged)
+      #expect(Scratch.names(scratch.path) == (text == nil ? ["later"] : ["later", "owner"]))
+      unlink(scratch.path + "/later")
+      #expect(refusal(path, Self.kept) == nil)
+    }
+    unlink(path)
+  }
+
+  @Test(
+    "What is no whole line of a kind records none, and is replaced",
+    arguments: [
+      "", "kind", "kind ", "kind \n", "kind some-kind", "kind some kind\n", "kind sóme\n",
+      "kind some-kind\0\n", "\0\0\0\0", "pid 1\nkind other\n", "Kind other\n", " kind other\n",
+      "kind " + String(repeating: "k", count: 65) + "\n",
+    ])
+  func torn(text: String) throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/owner"
+    Scratch.write(Bytes(text.utf8), path)
+    #expect(try OwnerLock.kind(in: scratch.path) == nil)
+    let lock = try OwnerLock(path: path, for: Self.kept)
+    lock.recordKind()
+    lock.release()
+    #expect(Scratch.read(path) == Bytes("kind some-kind\n".utf8))
+    unlink(path)
+  }
+
   #if os(Linux)
     @Test("A copy of the open file, as a child has while it starts, does not keep the lock")
     func copies() throws {

@@ -73,6 +73,63 @@ import Testing
     #expect(await sandbox.run("get", "/a", store: sandbox.url("lmdb")).line == "1")
   }
 
+  /// The files of the sandbox's store.
+  private func files() throws -> [String: [UInt8]] {
+    var files: [String: [UInt8]] = [:]
+    for name in try Directory.names(in: sandbox.path("store")) {
+      files[name] = try contents(sandbox.path("store/\(name)"))
+    }
+    return files
+  }
+
+  @Test(
+    "A store without its main file is damaged for every command, which change nothing",
+    arguments: persistentBackends)
+  func mainFileGone(backend: String) async throws {
+    let url = sandbox.url(backend)
+    #expect(await sandbox.run("set", "/a", "1", store: url).status == .success)
+    let kind = try #require(StoreOptions.registry.kinds.first { $0.name == backend })
+    let main = sandbox.path("store/" + (try #require(kind.files.first)))
+    #expect(unlink(main) == 0)
+    let before = try files()
+    for command in [["get", "/a"], ["set", "/a", "2"], ["stats"], ["pins"]] {
+      let output = await sandbox.run(command, store: url)
+      #expect(output.status == .damaged, "\(command): \(output)")
+      #expect((output.text + output.notes).contains("\(main) is missing"), "\(output)")
+    }
+    #expect(try files() == before)
+    if Repository.tool != nil {
+      #expect(try sandbox.spawn("verify", "--store", url).status == ToolStatus.damaged.rawValue)
+      // Without its marker RocksDB's files are whole; of the others nothing can be read.
+      let wanted = backend == "rocksdb" ? ToolStatus.success : .damaged
+      let saved = try sandbox.spawn("salvage", url, sandbox.url(backend, "saved"))
+      #expect(saved.status == wanted.rawValue, "\(saved)")
+      #expect(try files() == before)
+    }
+    for other in persistentBackends where other != backend {
+      for command in [["get", "/a"], ["set", "/a", "2"], ["verify"]] {
+        let output = await sandbox.run(command, store: sandbox.url(other))
+        #expect(output.status == .foreign, "\(other) \(command): \(output)")
+        #expect(output.notes.contains("\(backend)://"), "\(output.notes)")
+      }
+      let configuration = try StoreOptions.registry.configuration(sandbox.url(other))
+      let error = #expect(throws: StoreError.self) { try configuration.open() }
+      #expect(error?.code == .foreign)
+    }
+    #expect(try files() == before)
+    // Of a store from before kinds were recorded, a file that was made later tells.
+    if backend == "lmdb" || backend == "sqlite" {
+      _ = try sandbox.file("store/owner", "")
+      if backend == "sqlite" { _ = try sandbox.file("store/conifer.sqlite-wal", "") }
+      for command in [["get", "/a"], ["set", "/a", "2"]] {
+        #expect(await sandbox.run(command, store: url).status == .damaged)
+      }
+      #expect(!Platform.exists(main))
+    }
+    Directory.remove(sandbox.path("store"))
+    #expect(await sandbox.run("set", "/a", "2", store: url).status == .success)
+  }
+
   @Test("A file in the place of a store is foreign and stays", arguments: persistentBackends)
   func file(backend: String) async throws {
     let path = try sandbox.file("store", "a letter")

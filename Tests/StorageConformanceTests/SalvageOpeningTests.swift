@@ -163,6 +163,46 @@ import Testing
     #expect(try Self.files(aside) == before)
   }
 
+  @Test(
+    "A store without its main file is refused; salvaging tells that all is lost, and goes on anew",
+    arguments: kinds, [false, true])
+  func mainFileGone(kind: String, isBare: Bool) async throws {
+    let directory = try System.makeTemporaryDirectory()
+    defer { System.removeTree(directory) }
+    let configuration = Self.configuration(kind, directory)
+    let old = try configuration.open()
+    #expect(try await Self.enqueue(old, by: "ann") == 1)
+    try await old.close()
+    let store = directory + "/store"
+    let main = ["lmdb": "data.mdb", "sqlite": "conifer.sqlite"][kind] ?? "manifest"
+    // Only the owner's file tells then.
+    for name in try Directory.names(in: store) where name == main || isBare && name != "owner" {
+      Directory.remove("\(store)/\(name)")
+    }
+    let before = try Self.files(store)
+    for role in [StoreRole.cache, .authority] {
+      let configuration = Self.configuration(kind, directory, role: role)
+      let error = #expect(throws: StoreError.self) { try configuration.open() }
+      #expect(
+        error?.code == .damaged && error?.message.contains(main) == true,
+        "\(String(describing: error))")
+    }
+    #expect(try Self.files(store) == before)
+    let (backend, found) = try await configuration.openOrSalvage()
+    let report = try #require(found)
+    #expect(!report.isWhole && report.trees.isEmpty)
+    let aside = try #require(report.aside)
+    #expect(try Self.files(aside) == before)
+    let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
+    #expect(incidents.contains { $0.place.contains(aside) }, "\(incidents)")
+    #expect(incidents.contains { $0.place.contains("missing") }, "\(incidents)")
+    #expect(try await Self.enqueue(backend, by: "ann") > 1 << 40)
+    try await backend.close()
+    let (again, none) = try await configuration.openOrSalvage()
+    #expect(none == nil)
+    try await again.close()
+  }
+
   private static func enqueue(
     _ backend: any StorageBackend, by identity: String
   ) async throws -> UInt64 {

@@ -38,7 +38,7 @@ extension StorageKind {
   public static let lmdb = StorageKind(
     name: "lmdb",
     options: [Option("mapsize", "the maximum size of the file, such as 4GB")],
-    files: ["data.mdb"]
+    files: ["data.mdb", "lock.mdb"]
   ) { (url, options) throws(StoreError) in
     var own = LMDBOptions()
     if let text = url.value(of: "mapsize") {

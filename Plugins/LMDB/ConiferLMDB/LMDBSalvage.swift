@@ -26,12 +26,13 @@ package struct LMDBSalvage {
   ///   - row: gets each row's stored key (the space's number, then the key) and its value, in no
   ///     order; the last one of a key counts.
   ///   - lost: gets what could not be read.
-  /// - Throws: `damaged` when no meta page can be read, `io`, `denied`, what `row` throws.
+  /// - Throws: `damaged` when the file is missing or no meta page can be read, `io`, `denied`, what `row` throws.
   package static func read(
     _ directory: String, row: (_ key: Bytes, _ value: Bytes) throws(StoreError) -> Void,
     lost: (StoreFinding) -> Void
   ) throws(StoreError) {
     let name = directory + "/data.mdb"
+    guard !Directory.isMissing(name) else { throw LMDBMeta.damaged(directory, "it is missing") }
     guard let file = System.open(name) else {
       throw Platform.error(System.lastError, "open the LMDB file", name)
     }

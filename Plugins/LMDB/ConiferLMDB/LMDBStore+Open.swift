@@ -3,12 +3,15 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 
 extension LMDBStore {
+  /// LMDB makes its lock file when the data file, which is made elsewhere, is in place.
+  static let files = StoreFiles(kind: "lmdb", main: "data.mdb", later: ["lock.mdb", "reserve"])
+
   /// Takes the lock, checks the data file before LMDB maps it, and opens the environment.
   static func openEnvironment(
     _ path: String, _ options: LMDBOptions
   ) throws(StoreError) -> LMDBEnvironment {
     try Platform.makeDirectory(path)
-    let owner = try OwnerLock(path: path + "/owner")
+    let owner = try OwnerLock(path: path + "/owner", for: files)
     if System.length(path + "/data.mdb") == nil { try LMDBFormat.create(in: path) }
     // A killed process may have left the file's name unsynced, and nothing later would sync it.
     try Platform.syncDirectory(path)
@@ -31,6 +34,7 @@ extension LMDBStore {
     if mdb_env_get_fd(handle, &file) == 0 { System.closeOnExec(file) }
     do throws(StoreError) {
       let tree = try LMDBFormat.check(handle, path)
+      owner.recordKind()
       return LMDBEnvironment(
         path: path, handle: handle, tree: tree, owner: owner, mapSize: mapSize)
     } catch {

@@ -59,12 +59,16 @@ public final class LogStore: OrderedStore {
   ) throws(StoreError) -> Opened {
     try files.makeDirectory(path)
     let lock = try files.own(path + "/owner")
+    let engine: Engine
     do throws(StoreError) {
-      return Opened(lock: lock, engine: try Engine.open(path, options.checked, files))
+      engine = try Engine.open(path, options.checked, files)
     } catch {
       lock?.release()
       throw error
     }
+    // With a poison, the manifest's name may not be durable.
+    if engine.poison == nil { lock?.recordKind() }
+    return Opened(lock: lock, engine: engine)
   }
 
   // MARK: Commits

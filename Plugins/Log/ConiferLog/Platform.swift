@@ -16,7 +16,9 @@ import ConiferStorage
 struct SystemFiles: LogFileSystem {
   func makeDirectory(_ path: String) throws(StoreError) { try Platform.makeDirectory(path) }
 
-  func own(_ path: String) throws(StoreError) -> OwnerLock? { try OwnerLock(path: path) }
+  func own(_ path: String) throws(StoreError) -> OwnerLock? {
+    try OwnerLock(path: path, for: StoreFiles(kind: "log", main: "manifest"))
+  }
 
   func names(in directory: String) throws(FileFailure) -> [String] {
     var names: [String] = []

@@ -12,6 +12,9 @@
     static let draft = "conifer.rocksdb.new"
     /// The format that this code writes and reads.
     static let format = 1
+    /// The list of files and the reserve are made for a store that is complete.
+    static let files = StoreFiles(
+      kind: "rocksdb", main: name, later: [Inventory.name, Reserve.name])
     private static let magic = Bytes("Conifer RocksDB\nformat ".utf8)
 
     /// The content of a directory.

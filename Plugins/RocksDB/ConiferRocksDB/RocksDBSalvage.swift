@@ -16,6 +16,10 @@
       _ directory: String, row: (_ key: Bytes, _ value: Bytes) throws(StoreError) -> Void,
       lost: (StoreFinding) -> Void
     ) throws(StoreError) {
+      let hasData = try System.files(in: directory).contains {
+        $0.name.hasSuffix(".sst") || $0.name.hasSuffix(".log") || $0.name.hasPrefix("MANIFEST-")
+      }
+      guard hasData else { throw .rocksDBDamaged(directory, "its files are missing") }
       for finding in try WriteAheadLog.losses(directory) { lost(finding) }
       func tell(_ error: StoreError) {
         lost(

@@ -97,8 +97,9 @@
       at path: String, _ options: RocksDBOptions = RocksDBOptions()
     ) throws(StoreError) {
       try Platform.makeDirectory(path)
-      let lock = try OwnerLock(path: path + "/owner")
+      let lock = try OwnerLock(path: path + "/owner", for: Marker.files)
       let engine = try Self.openEngine(path, options)
+      lock.recordKind()
       let record = try StoreRecord(engine)
       var writer = Writer()
       writer.begin(engine)
@@ -172,8 +173,9 @@
           case .closed: throw .rocksDBClosed(path)
           case .suspended: break
           }
-          let lock = try OwnerLock(path: path + "/owner")
+          let lock = try OwnerLock(path: path + "/owner", for: Marker.files)
           let engine = try Self.openEngine(path, options)
+          lock.recordKind()
           live.store(try StoreRecord(engine).live, ordering: .releasing)
           // A failed sync stays in effect after the locks are released.
           writer.begin(engine)

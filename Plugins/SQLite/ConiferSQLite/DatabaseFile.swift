@@ -18,8 +18,15 @@ struct DatabaseFile {
   /// Syncs its files where SQLite's own sync is not enough.
   let customSync: CustomSync?
 
+  /// The log and its index are made beside a database that is complete.
+  static let files = StoreFiles(
+    kind: "sqlite", main: "conifer.sqlite",
+    later: [
+      "conifer.sqlite-wal", "conifer.sqlite-shm", "conifer.sqlite-journal", "reserve",
+    ])
+
   init(directory: String, options: SQLiteOptions, customSync: CustomSync? = Platform.customSync) {
-    path = directory + "/conifer.sqlite"
+    path = directory + "/" + Self.files.main
     self.options = options
     self.customSync = customSync
   }
@@ -42,12 +49,8 @@ struct DatabaseFile {
     switch try Platform.kind(of: path) {
     case .file(let length): try inspect(length)
     case .directory: throw foreign("it is a directory")
-    case .missing:
-      // SQLite would replay the old log into the new database.
-      guard try Platform.length(of: log) == 0 else {
-        throw damaged(path, cause: "the database is missing beside its write-ahead log")
-      }
-      try create()
+    // SQLite would replay an old log into the new database: the owner's lock has refused that.
+    case .missing: try create()
     }
   }
 

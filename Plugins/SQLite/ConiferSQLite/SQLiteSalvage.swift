@@ -19,6 +19,9 @@ package enum SQLiteSalvage {
     lost: (StoreFinding) -> Void
   ) throws(StoreError) {
     let path = directory + "/conifer.sqlite"
+    guard !Directory.isMissing(path) else {
+      throw StoreError(.damaged, "\(path) is missing. Restore it or start a new store.")
+    }
     let connection = try Connection(path, flags: SQLITE_OPEN_READWRITE, vfs: nil)
     defer { connection.close() }
     try connection.execute("PRAGMA cell_size_check=ON")

@@ -95,20 +95,23 @@ public final class SQLiteStore: OrderedStore {
     _ path: String, _ file: DatabaseFile, _ pool: ReaderPool
   ) throws(StoreError) -> Opened {
     try Platform.makeDirectory(path)
-    let lock = try OwnerLock(path: path + "/owner")
+    let lock = try OwnerLock(path: path + "/owner", for: DatabaseFile.files)
     var reserve = SpaceReserve(in: path, bytes: file.options.reserve)
+    let writer: Writer
     do throws(StoreError) {
       do throws(StoreError) {
-        return Opened(lock: lock, writer: try open(file, pool, reserve))
+        writer = try open(file, pool, reserve)
       } catch {
         // SQLite needs a log and its index to read.
         guard error.code == .full, reserve.release() else { throw error }
-        return Opened(lock: lock, writer: try open(file, pool, reserve))
+        writer = try open(file, pool, reserve)
       }
     } catch {
       lock.release()
       throw error
     }
+    lock.recordKind()
+    return Opened(lock: lock, writer: writer)
   }
 
   private static func open(

@@ -126,6 +126,9 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
       Conditional("processes", staleLocks) {
         $0.ownerFile != nil ? nil : $0.declared.isPersistent ? "has no owner file" : forgets
       },
+      Conditional("damage", kinds) {
+        $0.ownerFile != nil ? nil : $0.declared.isPersistent ? "has no owner file" : forgets
+      },
       Conditional("faults", faults) { factory in
         guard factory.declared.isPersistent else { return forgets }
         return factory.declared.longestKey < 510 ? "has keys too short" : IOSession.reason

@@ -9,8 +9,9 @@ public struct StoreFactory: Sendable {
   public var declared: StoreTraits
   /// Whether a second opener of one directory is refused with `busy`.
   public var isExclusive: Bool
-  /// The name, inside the directory, of the text file that holds the owner's process id, as
-  /// `OwnerLock` writes it; nil when there is none, which leaves out the check of stale locks.
+  /// The name, inside the directory, of the text file that holds the kind of the store and the owner's
+  /// process id, as `OwnerLock` writes it; nil when there is none, which leaves out the checks of stale
+  /// locks, of another kind's directory and of lost files.
   public var ownerFile: String?
   /// Whether threads of the engine's own write and sync. A failure of theirs may be reported by a
   /// commit after the next one.
@@ -27,7 +28,7 @@ public struct StoreFactory: Sendable {
   ///   - name: of the kind of store, for reports.
   ///   - declared: the traits that its stores must have.
   ///   - isExclusive: whether a second opener is refused; by default whether the store is persistent.
-  ///   - ownerFile: the name of the file with the owner's process id, if there is one.
+  ///   - ownerFile: the name of the file that `OwnerLock` writes, if there is one.
   ///   - worksInBackground: whether threads of the engine's own write and sync.
   ///   - tests: the argument of `swift test --filter` that finds the store's tests.
   ///   - open: opens the store in a directory, making it when the directory is empty. A store that

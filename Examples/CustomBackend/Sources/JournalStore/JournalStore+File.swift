@@ -3,6 +3,8 @@ import ConiferStorage
 
 extension JournalStore {
   static let name = "journal"
+  /// The reserve is made after the journal, so that it tells that there was one.
+  static let files = StoreFiles(kind: "journal", main: name, later: ["reserve"])
   static let reserveSize = 1 << 18
   private static let title = Bytes("conifer-journal ".utf8)
   private static let header = title + Bytes("1\n".utf8)
@@ -10,16 +12,13 @@ extension JournalStore {
   /// Takes the lock and reads the journal; makes one where there is none.
   static func open(_ path: String) throws(StoreError) -> Opened {
     File.makeDirectory(path)
-    let lock = try OwnerLock(path: path + "/owner")
+    let lock = try OwnerLock(path: path + "/owner", for: files)
     File.remove(path + "/\(name).new")  // What a crash left of a fold: never the store.
     if !File.exists(path + "/\(name)") {
-      // The reserve is made after the journal, so there was one.
-      guard !File.exists(path + "/reserve") else {
-        throw StoreError(.damaged, "\(path)/\(name) is missing. Restore a copy.")
-      }
       var poison: StoreError?
       let (file, end) = try make(path, [], &poison)
       try? File.syncDirectory(path + "/..")  // The directory may be as new as the file.
+      lock.recordKind()
       return Opened(file: file, lock: lock, end: end, synced: end)
     }
     var opened = Opened(file: try File(path + "/\(name)"), lock: lock)
@@ -41,6 +40,7 @@ extension JournalStore {
     // What a killed process left to the system counts as durable from here on.
     try opened.file.sync()
     try File.syncDirectory(path)
+    lock.recordKind()
     opened.synced = opened.end
     return opened
   }

@@ -164,11 +164,14 @@ extension StoreOptions {
     guard let own = kinds.first(where: { $0.name == configuration.name }), !isThere(own) else {
       return true
     }
-    if let other = kinds.first(where: { $0.name != own.name && isThere($0) }) {
+    // A store whose main file is gone is there: opening it tells that it is damaged.
+    let recorded = try OwnerLock.kind(in: location)
+    if recorded == own.name { return true }
+    if let other = recorded ?? kinds.first(where: { $0.name != own.name && isThere($0) })?.name {
       throw Failure(
         "foreign", .foreign,
-        "\(location) holds a store of \(other.name), not of \(own.name): write "
-          + "\(other.name)://\(location), or use another path.")
+        "\(location) holds a store of \(other), not of \(own.name): write "
+          + "\(other)://\(location), or use another path.")
     }
     return false
   }

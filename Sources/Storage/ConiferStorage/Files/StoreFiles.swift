@@ -1,0 +1,56 @@
+internal import ConiferKeyValue
+
+/// The files by which ``OwnerLock`` tells whether a directory has a store of a kind, none yet, one
+/// that lost its main file, or one of another kind.
+public struct StoreFiles: Hashable, Sendable {
+  /// The kind's name, as in URLs.
+  public let kind: String
+  /// The name of the file without which there is no store.
+  public let main: String
+  /// The names of files that a store of this kind makes only when its main file is there durably.
+  public let later: Set<String>
+
+  /// The files of a kind of store.
+  ///
+  /// - Parameters:
+  ///   - kind: the kind's name, as in URLs: 1 to 64 letters, digits, `+`, `-`, `.` or `_` of ASCII; of
+  ///     another name nothing is recorded, so that it is never refused.
+  ///   - main: the name of the file without which there is no store.
+  ///   - later: the names of files that are made only when the main file is there durably, so that one
+  ///     of them beside no main file is damage.
+  public init(kind: String, main: String, later: Set<String> = []) {
+    self.kind = kind
+    self.main = main
+    self.later = later
+  }
+
+  /// Refuses a directory with a store of another kind, and one whose main file is gone.
+  ///
+  /// - Parameters:
+  ///   - recorded: the kind that the owner's file names, or nil.
+  ///   - directory: the store's.
+  /// - Throws: `foreign`, `damaged`.
+  func check(_ recorded: String?, in directory: String) throws(StoreError) {
+    if let recorded, recorded != kind {
+      throw StoreError(
+        .foreign,
+        "\(directory) holds a store of \(recorded), not of \(kind), as its file owner says: open it as "
+          + "\(recorded), or use another directory. Nothing was changed.")
+    }
+    guard Directory.isMissing("\(directory)/\(main)") else { return }
+    let trace: String
+    if recorded != nil {
+      trace = "its file owner says that"
+    } else if let file = later.sorted().first(where: { !Directory.isMissing("\(directory)/\($0)") })
+    {
+      trace = "\(file) is only made when"
+    } else {
+      return
+    }
+    throw StoreError(
+      .damaged,
+      "\(directory)/\(main) is missing, and \(trace) a store of \(kind) is there. Restore the directory "
+        + "from a copy; or openOrSalvage() or conifer salvage save what its other files hold; or remove "
+        + "it to begin anew. Nothing was changed.")
+  }
+}
