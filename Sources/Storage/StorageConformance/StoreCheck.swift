@@ -126,7 +126,7 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
       Conditional("processes", staleLocks) {
         $0.ownerFile != nil ? nil : $0.declared.isPersistent ? "has no owner file" : forgets
       },
-      Conditional("damage", kinds) {
+      Conditional("owner", kinds) {
         $0.ownerFile != nil ? nil : $0.declared.isPersistent ? "has no owner file" : forgets
       },
       Conditional("faults", faults) { factory in
