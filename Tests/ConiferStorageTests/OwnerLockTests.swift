@@ -44,7 +44,7 @@ struct OwnerLockTests {
   func kind() throws {
     let scratch = try Scratch()
     let path = scratch.path + "/owner"
-    func first() -> String? { OwnerText(Scratch.read(path)).kind }
+    func first() -> String? { try? OwnerLock.kind(in: scratch.path) }
     var lock = try OwnerLock(path: path, for: Self.kept)
     #expect(first() == nil)
     lock.release()
@@ -58,14 +58,14 @@ struct OwnerLockTests {
     lock.recordKind()
     lock.release()
     lock.recordKind()
-    #expect(Scratch.read(path) == Bytes("kind some-kind\n".utf8))
+    #expect(Scratch.read(path) == Bytes("kind some-kind some-kind\n".utf8))
     #expect(try OwnerLock.kind(in: scratch.path) == "some-kind")
     // One that names no kind, such as a salvage.
     lock = try OwnerLock(path: path)
     #expect(refusal(path, Self.kept)?.code == .busy)
     lock.recordKind()
     lock.release()
-    #expect(Scratch.read(path) == Bytes("kind some-kind\n".utf8))
+    #expect(Scratch.read(path) == Bytes("kind some-kind some-kind\n".utf8))
     unlink(scratch.path + "/main")
     unlink(path)
   }
@@ -74,7 +74,7 @@ struct OwnerLockTests {
   func refusals() throws {
     let scratch = try Scratch()
     let path = scratch.path + "/owner"
-    var before = Bytes("kind other\n".utf8)
+    var before = Bytes("kind other other\n".utf8)
     for main in [false, true] {
       if main { Scratch.write([1], scratch.path + "/main") }
       Scratch.write(before, path)
@@ -84,7 +84,7 @@ struct OwnerLockTests {
       #expect(Scratch.read(path) == before)
     }
     unlink(scratch.path + "/main")
-    before = Bytes("kind some-kind\npid 1\nstart gone\n".utf8)
+    before = Bytes("kind some-kind some-kind\npid 1\nstart gone\n".utf8)
     Scratch.write(before, path)
     let error = refusal(path, Self.kept)
     #expect(error?.code == .damaged)
@@ -103,23 +103,44 @@ struct OwnerLockTests {
     unlink(path)
   }
 
+  /// Lines of a kind that are not as they were written.
+  private static let changed = [
+    "kind \n", "kind some-kind\n", "kind some kind\n", "kind some-kind some-kine\n",
+    "kind some-kinD some-kind\n", "kine some-kind some-kind\n", "kind some-kind  some-kind\n",
+    "kind sóme sóme\n", "kind some-kind some-kind\0\n", "Kind other other\n", " kind other other\n",
+    "kind \(String(repeating: "k", count: 65)) \(String(repeating: "k", count: 65))\n",
+  ]
+
   @Test(
     "What is no whole line of a kind records none, and is replaced",
     arguments: [
-      "", "kind", "kind ", "kind \n", "kind some-kind", "kind some kind\n", "kind sóme\n",
-      "kind some-kind\0\n", "\0\0\0\0", "pid 1\nkind other\n", "Kind other\n", " kind other\n",
-      "kind " + String(repeating: "k", count: 65) + "\n",
-    ])
-  func torn(text: String) throws {
+      "", "kind", "kind ", "kind some-kind", "kind some-kind some-kind", "\0\0\0\0",
+      "pid 1\nkind other other\n",
+    ] + changed, [false, true])
+  func torn(text: String, hasMain: Bool) throws {
     let scratch = try Scratch()
     let path = scratch.path + "/owner"
     Scratch.write(Bytes(text.utf8), path)
+    if hasMain { Scratch.write([1], scratch.path + "/main") }
     #expect(try OwnerLock.kind(in: scratch.path) == nil)
+    if Self.changed.contains(text), !hasMain {
+      // A store was there, of this kind or another one.
+      let error = refusal(path, Self.kept)
+      #expect(error?.code == .damaged)
+      #expect(error?.message.contains("\(path) is damaged") == true)
+      #expect(error?.message.contains("mends") == true)
+      #expect(Scratch.read(path) == Bytes(text.utf8))
+      return unlinkAll(scratch.path)
+    }
     let lock = try OwnerLock(path: path, for: Self.kept)
     lock.recordKind()
     lock.release()
-    #expect(Scratch.read(path) == Bytes("kind some-kind\n".utf8))
-    unlink(path)
+    #expect(Scratch.read(path) == Bytes("kind some-kind some-kind\n".utf8))
+    unlinkAll(scratch.path)
+  }
+
+  private func unlinkAll(_ directory: String) {
+    for name in ["owner", "main"] { unlink("\(directory)/\(name)") }
   }
 
   #if os(Linux)

@@ -196,9 +196,14 @@ struct MigrateTests {
       bytes[200] ^= 1
       _ = try sandbox.file("from/\(name)", bytes)
     }
-    let before = try sandbox.files("from")
-    #expect(try sandbox.spawn("migrate", from, sandbox.url("sqlite", "to")).status == 76)
-    #expect(try sandbox.files("from") == before)
+    for isGone in [false, true] {
+      if isGone { Directory.remove(sandbox.path("from/manifest")) }
+      let before = try sandbox.files("from")
+      let (status, text) = try sandbox.spawn("migrate", from, sandbox.url("sqlite", "to"))
+      #expect(status == 76)
+      #expect(text.contains("The source is not sound: ") && !text.contains(".. "), "\(text)")
+      #expect(try sandbox.files("from") == before)
+    }
   }
 
   @Test("A store that a migration has not filled yet is opened by that migration alone")

@@ -21,17 +21,27 @@ struct OwnerSelfTests {
     case recordsNothing
     /// Refuses a store whose owner's file records nothing.
     case refusesOldStores
+    /// Takes a changed line for another kind's.
+    case believesChanges
+    /// Opens a store beside a changed line, and leaves the line.
+    case mendsNothing
+    /// Records the kind before it makes its file.
+    case recordsTooEarly
   }
 
   static let catchers: [(Flaw, Anomaly, String)] = [
     (.beginsAnew, .silentLoss, lost), (.cleansUp, .silentLoss, lost),
     (.takesAnything, .wrongError, other), (.leavesTraces, .wrongError, other),
     (.criesDamage, .wrongError, other), (.recordsNothing, .broken, recorded),
-    (.refusesOldStores, .refused, recorded),
+    (.refusesOldStores, .refused, recorded), (.believesChanges, .refused, changed),
+    (.mendsNothing, .refused, changed), (.beginsAnew, .silentLoss, changed),
+    (.recordsTooEarly, .refused, cutOff),
   ]
   static let lost = "A store that lost a file, or all of them, is never begun anew"
   static let other = "A directory of another kind of store is refused and stays as it is"
   static let recorded = "The owner's file records the kind, and one without it blocks nobody"
+  static let changed = "A changed bit of the recorded kind keeps nobody from a sound store"
+  static let cutOff = "A first opening that is cut off anywhere leaves a store that opens"
 
   static func factory(_ flaw: Flaw?) -> StoreFactory {
     StoreFactory(
@@ -47,8 +57,19 @@ struct OwnerSelfTests {
       {
         throw StoreError(.damaged, "The owner's file records no kind.")
       }
+      let before = try Directory.contents(owner, limit: 512) ?? []
+      let recorded = try OwnerLock.kind(in: directory)
+      let isChanged =
+        before.contains(UInt8(ascii: "\n")) && !before.starts(with: Bytes("pid ".utf8))
+        && recorded == nil
+      if flaw == .believesChanges, isChanged { throw StoreError(.foreign, "It is another kind's.") }
+      if flaw == .recordsTooEarly, Directory.isMissing(owner) {
+        try Directory.put(Bytes("kind log log\n".utf8), at: owner)
+        Directory.remove(owner)
+      }
       do throws(StoreError) {
         let store = try LogStore(at: directory)
+        if flaw == .mendsNothing, isChanged { try Directory.put(before, at: owner) }
         if flaw == .recordsNothing { try Directory.put([], at: owner) }
         return store
       } catch {
@@ -70,7 +91,7 @@ struct OwnerSelfTests {
     }
   }
 
-  @Test("A store that does passes", arguments: [lost, other, recorded])
+  @Test("A store that does passes", arguments: [lost, other, recorded, changed, cutOff])
   func honest(_ name: String) async throws {
     let factory = Self.factory(nil)
     let check = try #require(StoreCheck.all(for: factory).first { $0.name == name })
@@ -94,6 +115,9 @@ struct OwnerSelfTests {
   func leftOut() {
     var factory = Self.factory(nil)
     factory.ownerFile = nil
-    #expect(!StoreCheck.all(for: factory).contains { [Self.lost, Self.other].contains($0.name) })
+    #expect(
+      !StoreCheck.all(for: factory).contains {
+        [Self.lost, Self.other, Self.changed].contains($0.name)
+      })
   }
 }

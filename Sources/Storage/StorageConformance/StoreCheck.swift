@@ -129,6 +129,9 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
       Conditional("owner", kinds) {
         $0.ownerFile != nil ? nil : $0.declared.isPersistent ? "has no owner file" : forgets
       },
+      Conditional("owner", firstOpenings) {
+        $0.declared.isPersistent ? IOSession.reason : forgets
+      },
       Conditional("faults", faults) { factory in
         guard factory.declared.isPersistent else { return forgets }
         return factory.declared.longestKey < 510 ? "has keys too short" : IOSession.reason

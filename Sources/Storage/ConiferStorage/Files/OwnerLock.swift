@@ -59,8 +59,9 @@ public final class OwnerLock: Sendable {
   ///   - path: of the lock file in the store's directory, which must exist.
   ///   - files: the kind of the store and its files.
   /// - Throws: `busy` with the owner's name, `foreign` (the file names another kind, or a migration
-  ///   into the directory was cut short), `damaged` (a store of this kind was there, and its main file
-  ///   is missing), `denied`, `full`, `io`. After `foreign` and `damaged` the directory is as it was.
+  ///   into the directory was cut short), `damaged` (a store of this kind, or of one that cannot be read
+  ///   any more, was there, and the main file is missing), `denied`, `full`, `io`. After `foreign` and
+  ///   `damaged` the directory is as it was.
   public convenience init(path: String, for files: StoreFiles) throws(StoreError) {
     try self.init(path, files)
   }
@@ -70,7 +71,7 @@ public final class OwnerLock: Sendable {
     if Directory.isMissing(path) {
       // What is refused gets no lock file either.
       try UnfinishedStore.check(directory)
-      try files?.check(nil, in: directory)
+      try files?.check(.none, in: directory)
     }
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw Platform.error(errno, "open the lock file", path) }
@@ -152,11 +153,14 @@ public final class OwnerLock: Sendable {
   package var isHeld: Bool { held.withLock { $0.file >= 0 } }
 
   /// The kind of store that the owner's file of a directory names; nil when there is none, or it names
-  /// none.
+  /// none that can be read.
   ///
   /// - Throws: `denied`, `io`.
   package static func kind(in directory: String) throws(StoreError) -> String? {
-    try Directory.contents(directory + "/owner", limit: 512).flatMap { OwnerText($0).kind }
+    guard let bytes = try Directory.contents(directory + "/owner", limit: 512),
+      case .recorded(let kind) = OwnerText(bytes).kind
+    else { return nil }
+    return kind
   }
 
   /// Tries to lock; zero or an `errno`.

@@ -1,13 +1,23 @@
 internal import ConiferKeyValue
 
-/// The text of an owner's file: `kind lmdb`, if the kind of the store is recorded, then `pid 4711` and
-/// `start …` while it has an owner; each with a line feed behind it.
+/// The text of an owner's file: `kind lmdb lmdb`, if the kind of the store is recorded, then `pid 4711`
+/// and `start …` while it has an owner; each with a line feed behind it.
 ///
-/// What a crash or an earlier version left is no text of this form, and says nothing.
+/// The kind's name is there twice, so that a changed bit shows.
 struct OwnerText {
+  /// What the first line says of the store's kind.
+  enum Kind: Equatable {
+    /// Nothing: a store of an earlier version, one that is not made yet, or the beginning of a line that
+    /// a crash cut off.
+    case none
+    case recorded(String)
+    /// A whole line was written, and is not any more what was written.
+    case damaged
+  }
+
   /// The kind of the store.
-  let kind: String?
-  /// The bytes of the line that names it.
+  let kind: Kind
+  /// The bytes of the line that records it.
   let kindLength: Int
   /// The owner's process id.
   private(set) var pid: Int32?
@@ -16,11 +26,14 @@ struct OwnerText {
 
   init(_ bytes: Bytes) {
     let first = bytes.prefix { $0 != Self.end }
-    let name = String(decoding: first.dropFirst(Self.title.count), as: UTF8.self)
-    if first.count < bytes.count, let line = Self.line(kind: name), bytes.starts(with: line) {
-      (kind, kindLength) = (name, line.count)
+    let name = first.dropFirst(Self.title.count).prefix { $0 != Self.space }
+    let text = String(decoding: name, as: UTF8.self)
+    if first.count == bytes.count || first.isEmpty || first.starts(with: Self.owner) {
+      (kind, kindLength) = (.none, 0)
+    } else if let line = Self.line(kind: text), bytes.starts(with: line) {
+      (kind, kindLength) = (.recorded(text), line.count)
     } else {
-      (kind, kindLength) = (nil, 0)
+      (kind, kindLength) = (.damaged, 0)
     }
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
       if line.hasPrefix("pid ") { pid = Int32(line.dropFirst(4)) }
@@ -40,7 +53,7 @@ struct OwnerText {
       }
     }
     guard isName, (1...64).contains(kind.utf8.count) else { return nil }
-    return title + Bytes(kind.utf8) + [end]
+    return title + Bytes(kind.utf8) + [space] + Bytes(kind.utf8) + [end]
   }
 
   /// The lines that name an owner.
@@ -49,5 +62,7 @@ struct OwnerText {
   }
 
   private static let title = Bytes("kind ".utf8)
+  private static let owner = Bytes("pid ".utf8)
+  private static let space = UInt8(ascii: " ")
   private static let end = UInt8(ascii: "\n")
 }

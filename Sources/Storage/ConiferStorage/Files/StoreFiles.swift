@@ -27,30 +27,38 @@ public struct StoreFiles: Hashable, Sendable {
   /// Refuses a directory with a store of another kind, and one whose main file is gone.
   ///
   /// - Parameters:
-  ///   - recorded: the kind that the owner's file names, or nil.
+  ///   - recorded: what the owner's file says of the kind.
   ///   - directory: the store's.
   /// - Throws: `foreign`, `damaged`.
-  func check(_ recorded: String?, in directory: String) throws(StoreError) {
-    if let recorded, recorded != kind {
+  func check(_ recorded: OwnerText.Kind, in directory: String) throws(StoreError) {
+    if case .recorded(let other) = recorded, other != kind {
       throw StoreError(
         .foreign,
-        "\(directory) holds a store of \(recorded), not of \(kind), as its file owner says: open it as "
-          + "\(recorded), or use another directory. Nothing was changed.")
+        "\(directory) holds a store of \(other), not of \(kind), as its file owner says: open it as "
+          + "\(other), or use another directory. Nothing was changed.")
     }
+    // A changed line beside the main file costs nothing: it is written anew.
     guard Directory.isMissing("\(directory)/\(main)") else { return }
     let trace: String
-    if recorded != nil {
-      trace = "its file owner says that"
-    } else if let file = later.sorted().first(where: { !Directory.isMissing("\(directory)/\($0)") })
-    {
+    switch recorded {
+    case .recorded: trace = "its file owner says that"
+    case .damaged:
+      throw StoreError(
+        .damaged,
+        "\(directory)/owner is damaged: a store was there, and of what kind cannot be read. If it is none "
+          + "of \(kind), open it as what it is, which mends the file; otherwise \(main) is missing too: "
+          + Self.remedy)
+    case .none:
+      guard let file = later.sorted().first(where: { !Directory.isMissing("\(directory)/\($0)") })
+      else { return }
       trace = "\(file) is only made when"
-    } else {
-      return
     }
     throw StoreError(
       .damaged,
-      "\(directory)/\(main) is missing, and \(trace) a store of \(kind) is there. Restore the directory "
-        + "from a copy; or openOrSalvage() or conifer salvage save what its other files hold; or remove "
-        + "it to begin anew. Nothing was changed.")
+      "\(directory)/\(main) is missing, and \(trace) a store of \(kind) is there. \(Self.remedy)")
   }
+
+  private static let remedy =
+    "Restore the directory from a copy; or openOrSalvage() or conifer salvage save what its other files "
+    + "hold; or remove it to begin anew. Nothing was changed."
 }

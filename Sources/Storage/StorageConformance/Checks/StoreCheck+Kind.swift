@@ -2,7 +2,7 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 
 extension StoreCheck {
-  static var kinds: [StoreCheck] { [lostFiles, otherKind, recordedKind] }
+  static var kinds: [StoreCheck] { [lostFiles, otherKind, recordedKind, changedKind] }
 
   /// Each file alone, then all of them. A file that holds no data may be missing; what is lost with
   /// the others must be told.
@@ -58,7 +58,7 @@ extension StoreCheck {
       factory in
       try await Trial.run(factory) { trial in
         let owner = factory.ownerFile ?? ""
-        let other = Bytes("kind another-kind\n".utf8)
+        let other = Bytes("kind another-kind another-kind\n".utf8)
         func refused() throws {
           let before = try files(of: trial)
           do throws(StoreError) {
@@ -100,9 +100,9 @@ extension StoreCheck {
         func kind() throws -> String? { try System.lines(of: owner).first.map(String.init) }
         // A process that was killed before it had made the store left the file alone; so does a
         // version that records no kinds when it closes a store.
-        let texts = ["pid 1\nstart gone/1\n", "", "kin", "kind ", "\u{0}\u{0}\u{0}"]
+        let texts = ["pid 1\nstart gone/1\n", "", "kin", "kind ", "\u{0}\u{0}\u{0}", nil]
         for text in texts {
-          try put([factory.ownerFile ?? "": Bytes(text.utf8)], trial)
+          try put(text.map { [factory.ownerFile ?? "": Bytes($0.utf8)] } ?? [:], trial)
           let store = try trial.open()
           let line = try kind()
           try store.close()
@@ -117,7 +117,9 @@ extension StoreCheck {
             && line?.hasPrefix("kind ") == true,
           "a closed store's file holds \(line ?? "nothing"), expected its kind alone")
         for text in texts {
-          try System.write(Bytes(text.utf8), to: owner)
+          // A copy of the store may lack the file.
+          Directory.remove(owner)
+          if let text { try System.write(Bytes(text.utf8), to: owner) }
           let store = try trial.open()
           defer { try? store.close() }
           try store.reading { try model.compare($0, [.a, .c], "without a recorded kind") }
@@ -125,6 +127,78 @@ extension StoreCheck {
         }
       }
     }
+  }
+
+  /// A bit of the file changes; its store is sound, or gone with all of its files.
+  private static var changedKind: StoreCheck {
+    StoreCheck("A changed bit of the recorded kind keeps nobody from a sound store", .refused) {
+      factory in
+      try await Trial.run(factory) { trial in
+        let owner = factory.ownerFile ?? ""
+        let model = try fill(trial)
+        let whole = try files(of: trial)
+        let line = whole[owner] ?? []
+        for place in line.indices.dropLast() {
+          var files = whole
+          files[owner]?[place] ^= 1 << UInt8(place % 7)
+          try put(files, trial)
+          let store = try trial.open()
+          let mended: Bytes
+          do {
+            try store.reading { try model.compare($0, [.a, .c], "byte \(place) was changed") }
+            mended = Bytes(try System.content(of: "\(trial.directory)/\(owner)").prefix(line.count))
+          } catch {
+            try? store.close()
+            throw error
+          }
+          try store.close()
+          try require(mended == line, "an opening did not mend byte \(place) of the owner's file")
+          try put(files.filter { $0.key == owner }, trial)
+          let before = try Self.files(of: trial)
+          if let store = try opened(
+            trial, "anything but \(owner) with byte \(place) changed", before)
+          {
+            try? store.close()
+            throw ConformanceFailure(.silentLoss, "a lost store was begun anew")
+          }
+        }
+      }
+    }
+  }
+
+  static var firstOpenings: [StoreCheck] {
+    [
+      StoreCheck("A first opening that is cut off anywhere leaves a store that opens", .refused) {
+        factory in
+        let first = try System.makeTemporaryDirectory(isFast: true)
+        defer { System.removeTree(first) }
+        let session = try IOSession.record(first)
+        defer { session.end() }
+        let store = try factory.open(first)
+        let opening = session.entries().count
+        try store.close()
+        let entries = session.entries()
+        session.end()
+        var disk = SimulatedDisk()
+        for (index, entry) in entries.enumerated() where disk.play(entry) {
+          // The first image is what a killed process leaves.
+          for image in DiskImage.some(at: index) {
+            try await Trial.run(factory) { trial in
+              try disk.write(image, to: trial.directory)
+              do {
+                // Twice, as what the first one mends might not last.
+                _ = try fill(trial)
+                try trial.open().close()
+              } catch {
+                throw ConformanceFailure(
+                  "\(index < opening ? "opening" : "closing") a new store was cut off after "
+                    + "operation \(index), \(entry), image \(image): \(error)")
+              }
+            }
+          }
+        }
+      }
+    ]
   }
 
   /// Makes a store with some rows and closes it.

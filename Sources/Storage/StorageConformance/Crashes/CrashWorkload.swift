@@ -25,6 +25,9 @@ protocol CrashWorkload: Sendable {
     acknowledge: @escaping @Sendable (Int, Int, Int, Durability) -> Void
   ) async throws
 
+  /// The kinds of edits of a caller's commit.
+  func kinds(of number: Int, by caller: Int) throws -> Set<EditKind>
+
   /// The newest commit of each caller that a store holds.
   ///
   /// - Throws: ``ConformanceFailure`` when they are not a prefix of all commits within the bounds,

@@ -147,6 +147,10 @@ struct DocumentStream: CrashWorkload {
       lane, query.target, isComplete: true, lastUse: UInt64(number), resumeToken: key(number))
   }
 
+  func kinds(of number: Int, by caller: Int) throws -> Set<EditKind> {
+    EditKind.kinds(of: try edits(number, TreeID(rawValue: 0), over: StreamHoldings(bytes: [])))
+  }
+
   // MARK: Writing
 
   /// Whether an eviction follows a commit.

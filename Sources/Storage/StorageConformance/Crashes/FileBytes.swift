@@ -32,6 +32,20 @@ struct FileBytes: Sendable {
     length = max(length, end)
   }
 
+  /// How many bytes of the file a write would make different.
+  func changed(by new: Bytes, at offset: Int) -> Int {
+    guard (0...Self.longest).contains(offset) else { return 0 }
+    return bytes.withUnsafeBytes { old in
+      new.withUnsafeBytes { new in
+        let known = min(max(0, old.count - offset), new.count)
+        var changed = 0
+        for i in 0..<known where old[offset + i] != new[i] { changed += 1 }
+        for i in known..<new.count where new[i] != 0 { changed += 1 }
+        return changed
+      }
+    }
+  }
+
   /// Sets the length.
   mutating func resize(_ new: Int) {
     guard (0...Self.longest).contains(new) else { return }

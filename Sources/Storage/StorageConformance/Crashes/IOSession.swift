@@ -133,6 +133,9 @@ final class IOSession: Sendable {
   /// Puts a number into the record.
   func mark(_ mark: Int) { number.withLock { probe_mark($0, Int64(mark)) } }
 
+  /// Puts what a commit has come to into the record.
+  func mark(_ mark: CommitMark) { self.mark(mark.number) }
+
   /// The operations so far, in order.
   func entries() -> [IOEntry] {
     number.withLock { number in

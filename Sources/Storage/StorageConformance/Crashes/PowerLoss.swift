@@ -24,10 +24,8 @@ struct PowerLoss: Sendable {
   let disk: SimulatedDisk
   let entries: [IOEntry]
   let states: [CrashState]
-
-  /// Marks in the record say where a state was issued and where it was acknowledged.
-  private static func issued(_ state: Int) -> Int { 2 * state }
-  private static func acknowledged(_ state: Int) -> Int { 2 * state + 1 }
+  /// The kinds of edits of its commits, by the numbers in their marks.
+  let kinds: [Int: Set<EditKind>]
 
   /// Runs a program's first steps in a new directory and records its file calls.
   static func record(_ factory: BackendFactory, seed: UInt64) async throws -> PowerLoss {
@@ -57,8 +55,8 @@ struct PowerLoss: Sendable {
     options.budget = nil
     let run = try await CrashRun(
       program, after: states, open: { [options] in try factory.open(directory, options) },
-      issue: { session.mark(issued($0)) },
-      acknowledge: { if $1 == .power { session.mark(acknowledged($0)) } })
+      issue: { session.mark(.issued($0)) },
+      acknowledge: { session.mark($1 == .power ? .acknowledged($0) : .returned) })
     do {
       if let steps {
         for step in 1...steps { try await run.run(step) }
@@ -71,35 +69,15 @@ struct PowerLoss: Sendable {
     }
     try await run.close()
     return PowerLoss(
-      factory: factory, seed: seed, disk: disk, entries: session.entries(), states: run.states)
+      factory: factory, seed: seed, disk: disk, entries: session.entries(), states: run.states,
+      kinds: Dictionary(
+        uniqueKeysWithValues: run.states.enumerated().map { ($0, EditKind.kinds(of: $1.edits)) }))
   }
 
-  /// The points between operations at which a cut has a new result: all of them when they are few;
-  /// otherwise a sample of those after an acknowledgement, a sync or a change of names, and a
-  /// sample of the others.
+  /// Points between operations at which a cut has a new result: all of them when they are few.
   func points(atMost count: Int) -> [Int] {
-    var disk = disk
-    var acknowledgements: [Int] = []
-    var boundaries: [Int] = []
-    var others: [Int] = []
-    for (index, entry) in entries.enumerated() {
-      let isChanged = disk.play(entry)
-      switch entry {
-      case .mark(let number): if number % 2 == 1 { acknowledgements.append(index + 1) }
-      case .write, .resize: if isChanged { others.append(index + 1) }
-      default: if isChanged { boundaries.append(index + 1) }
-      }
-    }
     var random = SeededRandom(seed: seed)
-    var points: [Int] = []
-    var left = count
-    for (kind, share) in [(acknowledgements, 3), (boundaries, 2), (others, 1)] {
-      let some = kind.shuffled(using: &random).prefix((left + share - 1) / share)
-      points += some
-      left -= some.count
-    }
-    let rest = Set(acknowledgements + boundaries + others).subtracting(points).sorted()
-    return (points + rest.shuffled(using: &random).prefix(left)).sorted()
+    return CutPoints(entries, on: disk, kinds: kinds).some(count, &random)
   }
 
   /// The points after changes of names whose directory is not synced yet.
@@ -115,8 +93,8 @@ struct PowerLoss: Sendable {
   /// The point at which the newest state was first acknowledged.
   var pointOfAcknowledgement: Int? {
     entries.firstIndex { entry in
-      if case .mark(let number) = entry {
-        number == Self.acknowledged(states.count - 1)
+      if case .mark(let number) = entry, case .acknowledged(states.count - 1) = CommitMark(number) {
+        true
       } else {
         false
       }
@@ -130,10 +108,10 @@ struct PowerLoss: Sendable {
     var (acknowledged, issued) = (verdict.acknowledged, verdict.issued)
     for entry in entries[first..<point] {
       if case .mark(let number) = entry {
-        if number % 2 == 0 {
-          issued = max(issued, number / 2)
-        } else {
-          acknowledged = max(acknowledged, number / 2)
+        switch CommitMark(number) {
+        case .issued(let state): issued = max(issued, state)
+        case .acknowledged(let state): acknowledged = max(acknowledged, state)
+        case .returned, nil: break
         }
       }
       _ = disk.play(entry)

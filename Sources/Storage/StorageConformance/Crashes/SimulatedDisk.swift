@@ -18,8 +18,16 @@ struct SimulatedDisk: Sendable {
 
   /// A file, under any number of names.
   struct File: Sendable {
+    /// What is durable.
     var content = FileBytes()
     var pending: [Change] = []
+    /// What a running program sees.
+    var live = FileBytes()
+
+    mutating func apply(_ change: Change) {
+      pending.append(change)
+      live.apply(change)
+    }
   }
 
   /// The files, by number; they stay when their names are removed.
@@ -47,7 +55,8 @@ struct SimulatedDisk: Sendable {
         enter(path, .directory)
         try add(directory + "/" + name, below: path + "/")
       } else {
-        files.append(File(content: FileBytes(try System.content(of: directory + "/" + name))))
+        let content = FileBytes(try System.content(of: directory + "/" + name))
+        files.append(File(content: content, live: content))
         enter(path, .file(files.count - 1))
       }
     }
@@ -68,6 +77,17 @@ struct SimulatedDisk: Sendable {
   /// Whether everything on the disk is durable.
   var isAllDurable: Bool { pending.isEmpty && files.allSatisfy { $0.pending.isEmpty } }
 
+  /// Which file an operation that was not played yet writes to, and how many of its bytes it makes
+  /// different; a new length counts as one.
+  func change(by entry: IOEntry) -> (file: Int, bytes: Int)? {
+    switch entry {
+    case .write(let file, let offset, let bytes, _):
+      known[file].map { ($0, files[$0].live.changed(by: bytes, at: offset)) }
+    case .resize(let file, _): known[file].map { ($0, 1) }
+    default: nil
+    }
+  }
+
   /// Plays an operation.
   ///
   /// - Returns: whether it changed what a power cut may leave.
@@ -83,11 +103,11 @@ struct SimulatedDisk: Sendable {
       change(.enter(path, .file(files.count - 1)))
     case .write(let file, let offset, let bytes, let isDurable):
       guard let index = known[file] else { return false }
-      files[index].pending.append(
+      files[index].apply(
         isDurable ? .durable(offset: offset, bytes) : .write(offset: offset, bytes))
     case .resize(let file, let length):
       guard let index = known[file] else { return false }
-      files[index].pending.append(.resize(length))
+      files[index].apply(.resize(length))
     case .sync(let file):
       guard let index = known[file], !files[index].pending.isEmpty else { return false }
       for change in files[index].pending { files[index].content.apply(change) }

@@ -9,12 +9,6 @@ struct WorkloadRecord: Sendable {
   private let workload: any CrashWorkload
   private let record: PowerLoss
 
-  /// Marks say what was issued (even) and how many commits were acknowledged (odd).
-  private static func issued(_ caller: Int, _ number: Int, of callers: Int) -> Int {
-    2 * (number * callers + caller)
-  }
-  private static func acknowledged(_ position: Int) -> Int { 2 * position + 1 }
-
   /// Runs a workload in a new directory and records its file calls.
   ///
   /// - Parameter seed: what chooses the points.
@@ -30,18 +24,26 @@ struct WorkloadRecord: Sendable {
       let callers = workload.callers
       try await workload.run(
         on: backend, after: workload.nothing, commits, isDurable: false,
-        issue: { session.mark(Self.issued($0, $1, of: callers)) },
+        issue: { session.mark(.issued($1 * callers + $0)) },
         acknowledge: { _, _, position, durability in
-          if durability == .power { session.mark(Self.acknowledged(position)) }
+          session.mark(durability == .power ? .acknowledged(position) : .returned)
         })
     } catch {
       try? await backend.close()
       throw error
     }
     try await backend.close()
+    let entries = session.entries()
+    var kinds: [Int: Set<EditKind>] = [:]
+    for case .mark(let mark) in entries {
+      guard case .issued(let commit) = CommitMark(mark) else { continue }
+      kinds[commit] = try workload.kinds(
+        of: commit / workload.callers, by: commit % workload.callers)
+    }
     self.workload = workload
     record = PowerLoss(
-      factory: factory, seed: seed, disk: SimulatedDisk(), entries: session.entries(), states: [])
+      factory: factory, seed: seed, disk: SimulatedDisk(), entries: entries, states: [],
+      kinds: kinds)
   }
 
   private static func open(
@@ -86,11 +88,12 @@ struct WorkloadRecord: Sendable {
   }
 
   private func note(_ mark: Int, _ bounds: inout CrashBounds) {
-    if mark % 2 == 1 {
-      bounds.acknowledged = max(bounds.acknowledged, mark / 2)
-    } else {
-      let caller = mark / 2 % workload.callers
-      bounds.issued[caller] = max(bounds.issued[caller], mark / 2 / workload.callers)
+    switch CommitMark(mark) {
+    case .acknowledged(let position): bounds.acknowledged = max(bounds.acknowledged, position)
+    case .issued(let commit):
+      let (number, caller) = commit.quotientAndRemainder(dividingBy: workload.callers)
+      bounds.issued[caller] = max(bounds.issued[caller], number)
+    case .returned, nil: break
     }
   }
 

@@ -48,6 +48,10 @@ struct Writers: CrashWorkload {
     ]
   }
 
+  func kinds(of number: Int, by caller: Int) -> Set<EditKind> {
+    EditKind.kinds(of: edits(caller, number, TreeID(rawValue: 0)))
+  }
+
   // MARK: Writing
 
   /// Runs all writers concurrently.

@@ -127,15 +127,22 @@ struct Migration {
     guard verification.isSound else {
       throw Failure(
         "damaged", .damaged,
-        "The source is not sound: \(verification.lines.suffix(2).first ?? ""). conifer verify tells "
-          + "all, conifer salvage saves what can be read.")
+        "The source is not sound: \(Self.sentence(verification.lines.suffix(2).first)) conifer verify "
+          + "tells all, conifer salvage saves what can be read.")
     }
     if let locked = verification.locked.first {
       throw Failure(
         "wrong-key", .denied,
-        "The source holds what the tool cannot read: \(locked.member("text").text ?? ""). Purge or wipe "
-          + "what was erased; a copy of a scope with a key of its own is the app's to make.")
+        "The source holds what the tool cannot read: \(Self.sentence(locked.member("text").text)) Purge "
+          + "or wipe what was erased; a copy of a scope with a key of its own is the app's to make."
+      )
     }
+  }
+
+  /// A text that ends with one full stop: of errors it has one, of findings none.
+  private static func sentence(_ text: String?) -> String {
+    let text = text ?? ""
+    return text.hasSuffix(".") ? text : text + "."
   }
 
   private func copy(_ marker: inout MigrationMarker) async throws -> String {
