@@ -117,8 +117,9 @@ private final class FragileStore: OrderedStore {
         let failure = await #expect(throws: ConformanceFailure.self) {
           try await check.run(factory)
         }
-        // Half of what makes a tree is seen by the store's counts alone.
-        let anomalies: [Anomaly?] = [.halfBatch, .hole, .usageDrift]
+        // Half of what makes a tree is seen by the store's counts alone; halves of two parts that belong to no
+        // one commit are wrong data, and records without those that they refer to are found by verifying.
+        let anomalies: [Anomaly?] = [.halfBatch, .hole, .usageDrift, .wrongData, .broken]
         #expect(anomalies.contains(failure?.anomaly), "\(String(describing: failure))")
       }
     }
