@@ -117,6 +117,17 @@ import Testing
       #expect(error?.code == .foreign)
     }
     #expect(try files() == before)
+    // A changed bit of the kind's name.
+    let owner = try contents(sandbox.path("store/owner"))
+    var changed = owner
+    changed[5] ^= 1
+    _ = try sandbox.file("store/owner", changed)
+    for command in [["get", "/a"], ["set", "/a", "2"], ["stats"]] {
+      let output = await sandbox.run(command, store: url)
+      #expect(output.status == .damaged, "\(command): \(output)")
+      #expect((output.text + output.notes).contains("which mends the file"), "\(output)")
+    }
+    #expect(try contents(sandbox.path("store/owner")) == changed)
     // Of a store from before kinds were recorded, a file that was made later tells.
     if backend == "lmdb" || backend == "sqlite" {
       _ = try sandbox.file("store/owner", "")

@@ -47,7 +47,7 @@ package enum Platform {
     case EROFS:
       return StoreError(
         .denied,
-        "The file system of \(path) is read-only, so this process cannot \(action) it. "
+        "The file system of \(path) is read-only, so this process cannot \(action) there. "
           + "Put the store on a writable volume.", cause: cause)
     case ENOSPC, EDQUOT:
       return StoreError(

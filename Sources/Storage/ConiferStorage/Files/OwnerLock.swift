@@ -157,10 +157,19 @@ public final class OwnerLock: Sendable {
   ///
   /// - Throws: `denied`, `io`.
   package static func kind(in directory: String) throws(StoreError) -> String? {
-    guard let bytes = try Directory.contents(directory + "/owner", limit: 512),
-      case .recorded(let kind) = OwnerText(bytes).kind
-    else { return nil }
+    guard case .recorded(let kind) = try text(in: directory).kind else { return nil }
     return kind
+  }
+
+  /// Whether the owner's file of a directory named a kind that cannot be read any more.
+  ///
+  /// - Throws: `denied`, `io`.
+  package static func hasDamagedKind(in directory: String) throws(StoreError) -> Bool {
+    try text(in: directory).kind == .damaged
+  }
+
+  private static func text(in directory: String) throws(StoreError) -> OwnerText {
+    OwnerText(try Directory.contents(directory + "/owner", limit: 512) ?? [])
   }
 
   /// Tries to lock; zero or an `errno`.

@@ -46,7 +46,7 @@ public struct StoreFiles: Hashable, Sendable {
       throw StoreError(
         .damaged,
         "\(directory)/owner is damaged: a store was there, and of what kind cannot be read. If it is none "
-          + "of \(kind), open it as what it is, which mends the file; otherwise \(main) is missing too: "
+          + "of \(kind), open it as what it is, which mends the file; otherwise \(main) is missing too. "
           + Self.remedy)
     case .none:
       guard let file = later.sorted().first(where: { !Directory.isMissing("\(directory)/\($0)") })

@@ -173,7 +173,8 @@ extension StoreOptions {
         "\(location) holds a store of \(other), not of \(own.name): write "
           + "\(other)://\(location), or use another path.")
     }
-    return false
+    // Of some kind there was one, and opening it tells that.
+    return try OwnerLock.hasDamagedKind(in: location)
   }
 
   /// Opens a store for the length of a closure.
