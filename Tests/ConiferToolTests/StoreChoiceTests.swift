@@ -88,7 +88,7 @@ import Testing
   func mainFileGone(backend: String) async throws {
     let url = sandbox.url(backend)
     #expect(await sandbox.run("set", "/a", "1", store: url).status == .success)
-    let kind = try #require(StoreOptions.registry.kinds.first { $0.name == backend })
+    let kind = try #require(Tool.registry.kinds.first { $0.name == backend })
     let main = sandbox.path("store/" + (try #require(kind.files.first)))
     #expect(unlink(main) == 0)
     let before = try files()
@@ -112,7 +112,7 @@ import Testing
         #expect(output.status == .foreign, "\(other) \(command): \(output)")
         #expect(output.notes.contains("\(backend)://"), "\(output.notes)")
       }
-      let configuration = try StoreOptions.registry.configuration(sandbox.url(other))
+      let configuration = try Tool.registry.configuration(sandbox.url(other))
       let error = #expect(throws: StoreError.self) { try configuration.open() }
       #expect(error?.code == .foreign)
     }

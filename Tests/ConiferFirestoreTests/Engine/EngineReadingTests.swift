@@ -50,6 +50,65 @@ import Testing
     await world.end()
   }
 
+  /// The listener may show what the server said as long as it was asked.
+  @Test(arguments: EngineStore.allCases)
+  func `queries from the server, though a listener of the cache shows what it said before`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    let query = try world.query("rooms")
+    func get() async {
+      world.engine.get(query, .server) { [told = world.told] in told.add(EngineWorld.text($0)) }
+      await world.waitUntilIdle()
+    }
+    await world.listen(1, query, ListenOptions(includesMetadataChanges: true, source: .cache))
+    await get()
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    await world.waitUntilIdle()
+    #expect(world.told.take() == ["1:  cached", "1: a1", "a1"])
+    await get()
+    #expect(world.told.take() == ["1: a1 cached"])
+    try world.server.tell(2, [("rooms/a", 2)], at: 2000)
+    await world.waitUntilIdle()
+    #expect(world.told.take() == ["1: a2", "a2"])
+    await get()
+    world.engine.setNetwork(false) { _ in }
+    await world.waitUntilIdle()
+    #expect(world.told.take().last == "unavailable")
+    await world.end()
+  }
+
+  /// What matches a query is known up to the moment until when the server was asked for it, not up to what it said of others.
+  @Test(arguments: EngineStore.allCases, [false, true])
+  func `what it wrote while the server was asked for another query`(
+    store: EngineStore, ends: Bool
+  ) async throws {
+    let world = try EngineWorld(store)
+    let n = ConiferDocument.FieldPath(unchecked: ["n"])
+    let query = try world.query("rooms").filtered(.field(n, .greaterThan, .integer(0)))
+    await world.listen(1, query)
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    await world.waitUntilIdle()
+    await world.listen(2, query, ListenOptions(source: .cache))
+    world.engine.unlisten(1)
+    await world.listen(3, try world.query("halls"))
+    try world.server.tell(4, [("halls/x", 1)], at: 1000)
+    try world.set("rooms/b", 5)
+    await world.waitUntilIdle()
+    try world.server.accept(at: 2000)
+    await world.waitUntilIdle()
+    try world.server.tell(4, [("halls/x", 2)], at: 3000)
+    await world.waitUntilIdle()
+    if ends && store != .memory { await world.restart() } else { world.engine.unlisten(2) }
+    world.engine.setNetwork(false) { _ in }
+    await world.waitUntilIdle()
+    _ = world.told.take()
+    world.engine.get(query, .cache) { [told = world.told] in told.add(EngineWorld.text($0)) }
+    await world.waitUntilIdle()
+    #expect(world.told.take() == ["a1 b5 cached"])
+    await world.end()
+  }
+
   @Test(arguments: EngineStore.allCases)
   func `queries, and tells how well the cache knows them`(store: EngineStore) async throws {
     let world = try EngineWorld(store)

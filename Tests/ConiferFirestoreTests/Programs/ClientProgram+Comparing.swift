@@ -53,6 +53,8 @@ extension ClientProgram {
     let state = heard.now
     let what = "seed \(seed): \(client.name) listens to \(heard.query.canonical)"
     #expect(state.complaints.isEmpty, "\(what): \(state.complaints.prefix(3))")
+    // Nobody asks the server for it.
+    if heard.source == .cache { return }
     // A store that failed ends a listen; the app would listen again.
     if let error = state.error {
       #expect(error.code == .unavailable, "\(what): \(error)")
@@ -64,6 +66,45 @@ extension ClientProgram {
     #expect(isRight, "\(what): \(found.map(\.path)), not \(wanted.map(\.path))")
     #expect(state.last?.isFromCache == false, "\(what) from the cache")
     #expect(state.last?.hasPendingWrites == false, "\(what) with waiting writes")
+  }
+
+  /// A read gives what the server has then, whoever listens to the cache, and without a network what it had.
+  mutating func compareReads() async throws {
+    for client in clients {
+      let queries = Set(client.listeners.map(\.query))
+      // A read gives what a listener of the server shows, which may not have heard of the newest writes.
+      for heard in client.listeners where heard.source == .default { client.unlisten(heard) }
+      for _ in 0..<2 {
+        try await writeAsServer()
+        let all = try await everything()
+        for query in queries { try await compare(query, client, .server, all) }
+      }
+      let all = try await everything()
+      for heard in client.listeners { client.unlisten(heard) }
+      client.setNetwork(false)
+      await waitUntilIdle()
+      for query in queries { try await compare(query, client, .cache, all) }
+    }
+  }
+
+  private mutating func compare(
+    _ query: DocumentQuery, _ client: ProgramClient, _ source: GetSource, _ all: [Document]
+  ) async throws {
+    let what = "seed \(seed): \(client.name) reads \(query.canonical) from the \(source)"
+    let answers = Gathered<Result<ListenEvent, FirestoreError>>()
+    client.engine.get(query, source) { answers.add($0) }
+    await waitUntilIdle()
+    while answers.all.isEmpty, try await deliver() {}
+    switch answers.all.first {
+    case nil: Issue.record("\(what), and there is no answer")
+    case .failure(let error): Issue.record("\(what): \(error)")
+    case .success(let event):
+      let found = Array(event.snapshot.documents)
+      let wanted = query.evaluate(all)
+      let isRight = found.map(\.content) == wanted.map(\.content)
+      #expect(isRight, "\(what): \(found.map(\.content)), not \(wanted.map(\.content))")
+      #expect(event.snapshot.isFromCache == (source == .cache), "\(what)")
+    }
   }
 
   /// - Returns: whether the write was made.
@@ -84,6 +125,13 @@ extension ClientProgram {
     }
     guard let id else { return false }
     let outcome = try await client.engine.outcome(of: id)
+    // The end of a client, and another user's sign-in, tell nobody.
+    switch outcome {
+    case .acknowledged where write.era == client.era.count,
+      .rejected where write.era == client.era.count:
+      #expect(write.told.count == 1, "\(what) ended as \(outcome), told \(write.told)")
+    default: break
+    }
     switch (write.kind, outcome) {
     case (_, .discarded):
       #expect(client.discarded.all.contains(id), "\(what) was given up, and nobody asked for that")

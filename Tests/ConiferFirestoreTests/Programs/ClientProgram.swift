@@ -114,19 +114,20 @@ struct ClientProgram {
     }
     try await rest()
     try await compare()
+    try await compareReads()
     for client in clients { await client.end() }
     try await server.close()
   }
 
   /// Delivers one message or alarm, and lets everybody do what follows.
-  private mutating func deliver() async throws -> Bool {
+  mutating func deliver() async throws -> Bool {
     let isDelivered = pump.step()
     await waitUntilIdle()
     if isStrict { try await record() }
     return isDelivered
   }
 
-  private func waitUntilIdle() async {
+  func waitUntilIdle() async {
     for client in clients { await client.waitUntilIdle() }
     await server.waitUntilIdle()
     for client in clients { await client.waitUntilIdle() }
@@ -193,7 +194,8 @@ struct ClientProgram {
 
   private mutating func listen(_ client: ProgramClient) throws {
     guard client.listeners.count < (isStrict ? 1 : 5) else { return }
-    client.listen(try query())
+    let other = random.chance(30) ? client.listeners.randomElement(using: &random)?.query : nil
+    client.listen(try other ?? query(), isStrict || random.chance(70) ? .default : .cache)
   }
 
   private mutating func query() throws -> DocumentQuery {
@@ -260,7 +262,7 @@ struct ClientProgram {
     }
   }
 
-  private mutating func writeAsServer() async throws {
+  mutating func writeAsServer() async throws {
     // The disk may fail, also behind the commit.
     let write = try shared()
     do { try await server.commit([write], in: Self.database) } catch {

@@ -16,11 +16,13 @@ final class HeardListener: Sendable {
 
   let id: ListenerID
   let query: DocumentQuery
+  let source: ListenOptions.Source
   private let state = Mutex(State())
 
-  init(_ id: ListenerID, _ query: DocumentQuery) {
+  init(_ id: ListenerID, _ query: DocumentQuery, _ source: ListenOptions.Source) {
     self.id = id
     self.query = query
+    self.source = source
   }
 
   var now: State { state.withLock { $0 } }

@@ -78,13 +78,12 @@ final class ProgramClient {
 
   // MARK: The app
 
-  func listen(_ query: DocumentQuery) {
+  func listen(_ query: DocumentQuery, _ source: ListenOptions.Source = .default) {
     lastListener += 1
-    let heard = HeardListener(lastListener, query)
+    let heard = HeardListener(lastListener, query, source)
     listeners.append(heard)
-    engine.listen(heard.id, query, ListenOptions(includesMetadataChanges: true)) {
-      heard.hear($0)
-    }
+    let options = ListenOptions(includesMetadataChanges: true, source: source)
+    engine.listen(heard.id, query, options) { heard.hear($0) }
   }
 
   func unlisten(_ heard: HeardListener) {
@@ -184,9 +183,9 @@ final class ProgramClient {
     era.add(1)
     engine = FirestoreEngine(configuration)
     if !isNetworkWanted { engine.setNetwork(false) { _ in } }
-    let queries = listeners.map(\.query)
+    let before = listeners
     listeners = []
-    for query in queries { listen(query) }
+    for heard in before { listen(heard.query, heard.source) }
   }
 
   func end() async {

@@ -73,13 +73,16 @@ extension ListenMachine {
       }
     }
     guard change.state == .offline else { return actions }
-    for number in inOrder {
-      if let target = listened[number]?.target {
-        listened[number]?.refill?.event?.targets[target]?.isCurrent = false
-      }
-      actions += tell(number, listened[number]?.view.goOffline().snapshot)
-    }
+    for number in inOrder { actions += goOffline(number) }
     return actions
+  }
+
+  /// What a view shows may differ from the server's until its target is current again.
+  mutating func goOffline(_ number: ViewNumber) -> [SyncAction] {
+    if let target = listened[number]?.target {
+      listened[number]?.refill?.event?.targets[target]?.isCurrent = false
+    }
+    return tell(number, listened[number]?.view.goOffline().snapshot)
   }
 
   // MARK: What the parts ask for

@@ -109,6 +109,11 @@ package struct ListenMachine: Sendable {
     var request: StoredQuery?
     let number: ViewNumber
     let target: TargetID
+    var actions: [SyncAction] = []
+    if options.source == .default, let known = numbers[query.target], targets[known] == nil {
+      // Listeners of the store alone may show what the server said before it was asked no longer.
+      for view in viewsByTarget[known] ?? [] { actions += goOffline(view) }
+    }
     if let known = views[query], let item = listened[known] {
       (number, target) = (known, item.target)
       first = gate.take(item.view.snapshot)
@@ -120,7 +125,8 @@ package struct ListenMachine: Sendable {
       // A mirrored query has the same target, which may be current already.
       let sibling = viewsByTarget[target]?.first.flatMap { listened[$0]?.view }
       let change = TargetChange(
-        resumeToken: stored.resumeToken, isCurrent: sibling?.isSynced ?? false)
+        resumeToken: stored.resumeToken,
+        isCurrent: targets[target] != nil && sibling?.isSynced == true)
       let update = view.apply(view.changes(shared(stored.documents, in: query.source)), change)
       first = update.snapshot.flatMap { gate.take($0) }
       number = nextView
@@ -132,7 +138,7 @@ package struct ListenMachine: Sendable {
     }
     viewOf[id] = number
     listened[number]?.listeners.append(Listener(id: id, source: options.source, gate: gate))
-    var actions = first.map { [SyncAction.tell(id, $0, target)] } ?? []
+    if let first { actions.append(.tell(id, first, target)) }
     if options.source == .default, targets[target] == nil {
       let request = request ?? stored()
       actions += syncActions(
@@ -176,7 +182,10 @@ package struct ListenMachine: Sendable {
     let isWatched = (viewsByTarget[target] ?? []).contains { view in
       listened[view]?.listeners.contains { $0.source == .default } == true
     }
-    if !isWatched { actions += syncActions(watch.unlisten(target)) }
+    if !isWatched {
+      actions += syncActions(watch.unlisten(target))
+      for view in viewsByTarget[target] ?? [] { listened[view]?.view.stopBeingCurrent() }
+    }
     if listened[number]?.listeners.isEmpty == true { actions += end(number) }
     return watch.isOnlineStateUnknown ? actions + announce(online.set(.unknown)) : actions
   }
@@ -365,9 +374,11 @@ extension ListenMachine {
     views[query].map { isSynced($0) } ?? false
   }
 
-  /// Whether a query of a target shows all that the server says it gives.
-  package func isSynced(target: TargetID) -> Bool {
-    viewsByTarget[target]?.contains { isSynced($0) } ?? false
+  /// Up to when a query of a target shows all that the server says it gives; nil when the server is not asked for it, or has
+  /// not said all of it on this stream.
+  package func completeness(of target: TargetID) -> Timestamp? {
+    guard viewsByTarget[target]?.contains(where: { isSynced($0) }) == true else { return nil }
+    return watch.completeness(of: target)
   }
 
   private func isSynced(_ number: ViewNumber) -> Bool {

@@ -104,9 +104,12 @@ package struct QueryView: Sendable {
     return Update(snapshot: snapshot, intoLimbo: intoLimbo, outOfLimbo: outOfLimbo)
   }
 
-  /// The client is offline: what the view shows may differ from the server's until it is current again.
+  /// The server is not asked for the target any longer; the next snapshot says so.
+  mutating func stopBeingCurrent() { isCurrent = false }
+
+  /// What the view shows may differ from the server's until it is current again.
   package mutating func goOffline() -> Update {
-    guard isCurrent else { return Update(snapshot: nil, intoLimbo: [], outOfLimbo: []) }
+    guard isCurrent || isSynced else { return Update(snapshot: nil, intoLimbo: [], outOfLimbo: []) }
     isCurrent = false
     return apply(unchanged)
   }

@@ -60,9 +60,10 @@ extension Listening {
   func knowledge(of query: DocumentQuery, stored: TargetRecord?) -> QueryKnowledge {
     let record = listens.target(of: query).flatMap { targets[$0]?.record } ?? stored
     guard let record else { return QueryKnowledge() }
+    let complete =
+      listens.isSynced(query) ? listens.target(of: query).flatMap(listens.completeness) : nil
     return QueryKnowledge(
-      wasEverComplete: record.isComplete,
-      readTime: listens.isSynced(query) ? max(events.newest, record.version) : record.version)
+      wasEverComplete: record.isComplete, readTime: max(complete ?? .zero, record.version))
   }
 
   /// A query was answered that nobody listens to.
@@ -75,7 +76,8 @@ extension Listening {
     let isServers = !snapshot.isFromCache
     return QueryKnowledge(
       wasEverComplete: row.record.isComplete || isServers,
-      readTime: isServers ? max(events.newest, row.record.version) : row.record.version,
+      readTime: max(
+        isServers ? listens.completeness(of: target) ?? .zero : .zero, row.record.version),
       absent: absent)
   }
 
@@ -158,7 +160,7 @@ extension Listening {
 
   /// Records that the matches of a target are complete, if one of its queries is synced.
   func recordCompleteness(_ id: TargetID) {
-    if listens.isSynced(target: id) { targets.becameComplete(id, at: events.newest) }
+    if let time = listens.completeness(of: id) { targets.becameComplete(id, at: time) }
   }
 
   /// The store lost some of the server's data, which is requested again.
