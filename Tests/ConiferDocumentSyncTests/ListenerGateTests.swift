@@ -11,7 +11,7 @@ import Testing
   private static func first(
     _ documents: [Document] = [], isCurrent: Bool = false, token: [UInt8] = []
   ) throws -> ViewSnapshot {
-    var view = QueryView(try F.query(), matchedPaths: Set(documents.map(\.path)))
+    var view = QueryView(try F.query(), matchedPaths: MatchedPaths(documents.map(\.path)))
     let change = TargetChange(resumeToken: token, isCurrent: isCurrent)
     return try #require(view.apply(view.changes(documents), change).snapshot)
   }
@@ -93,7 +93,7 @@ import Testing
   private typealias F = Fixtures
 
   private static func snapshot(_ documents: [Document], isCurrent: Bool) throws -> ViewSnapshot {
-    var view = QueryView(try F.query(), matchedPaths: Set(documents.map(\.path)))
+    var view = QueryView(try F.query(), matchedPaths: MatchedPaths(documents.map(\.path)))
     return try #require(
       view.apply(view.changes(documents), TargetChange(isCurrent: isCurrent)).snapshot)
   }

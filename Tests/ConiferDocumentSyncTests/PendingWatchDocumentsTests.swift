@@ -62,7 +62,9 @@ import Testing
   @Test(arguments: Seeded.seeds(40))
   func `is the same when documents are told together`(seed: UInt64) throws {
     var random = Seeded(seed)
-    let matched: [TargetID: Set<DocumentPath>] = [2: F.paths("c/d1", "c/d2"), 4: F.paths("c/d2")]
+    let matched: [TargetID: MatchedPaths] = [
+      2: MatchedPaths(F.paths("c/d1", "c/d2")), 4: [F.path("c/d2")],
+    ]
     func opened() throws -> WatchMachine {
       var machine = WatchMachine(F.database)
       _ = machine.listen(WatchTarget(2, try F.query().target)) { matched[$0] ?? [] }

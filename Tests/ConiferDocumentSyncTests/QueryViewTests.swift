@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func `holds the limbo as it is while a target is asked for anew`() throws {
-    var view = QueryView(try F.query(), matchedPaths: F.paths("c/a"))
+    var view = QueryView(try F.query(), matchedPaths: MatchedPaths(F.paths("c/a")))
     view.take(F.document("a"), target: TargetChange(isCurrent: true))
     let reset = view.take(
       target: TargetChange(isCurrent: false, removed: F.list("c/a")), isPendingReset: true)

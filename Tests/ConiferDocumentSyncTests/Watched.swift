@@ -19,7 +19,9 @@ struct Watched {
     if isAdded { #expect(say(.targets(.added, [2])).isEmpty) }
   }
 
-  private var lookUp: (TargetID) -> Set<DocumentPath> { { [matched] in matched[$0] ?? [] } }
+  private var lookUp: (TargetID) -> MatchedPaths {
+    { [matched] in MatchedPaths(matched[$0] ?? []) }
+  }
 
   mutating func listen(_ target: WatchTarget) -> [WatchAction] {
     machine.listen(target, matched: lookUp)

@@ -40,7 +40,7 @@ package actor StepQueue<Handler: StepHandler> {
   /// Does the steps there are, until there are none.
   private func work() async {
     while let steps = take() {
-      for step in steps { await handler.perform(step) }
+      await handler.perform(steps)
       handler.drain()
     }
   }
@@ -74,8 +74,8 @@ package protocol StepHandler: AnyObject, SendableMetatype {
   /// The callers that wait until commits are durable.
   var durability: DurabilityWaits { get }
 
-  /// Does one step, which ends before the next one begins.
-  nonisolated(nonsending) func perform(_ step: Step) async
+  /// Does steps, each of which ends before the next one begins.
+  nonisolated(nonsending) func perform(_ steps: consuming [Step]) async
 
   /// Does what is left to do when no step waits.
   func drain()

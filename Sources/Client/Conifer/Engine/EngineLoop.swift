@@ -83,10 +83,12 @@ final class EngineLoop: StepHandler {
 
   // MARK: Steps
 
-  /// Does a step, and then the steps that waited until it was known who is signed in.
-  nonisolated(nonsending) func perform(_ step: Step) async {
-    await performOne(step)
-    for step in user.takeReady() { await performOne(step) }
+  /// Does steps, and after each the steps that waited until it was known who is signed in.
+  nonisolated(nonsending) func perform(_ steps: [Step]) async {
+    for step in steps {
+      await performOne(step)
+      for step in user.takeReady() { await performOne(step) }
+    }
   }
 
   /// Does one step.

@@ -10,6 +10,9 @@ import Logging
 ///
 /// Writes that follow one another share a commit; any other step first queues what waits.
 final class DocumentLoop: StepHandler {
+  /// How many listeners that begin are stored together at most.
+  private static let largestGroup = 64
+
   let gets: DocumentGets
   let queue: DocumentQueue
   let bundles: Bundles
@@ -18,6 +21,8 @@ final class DocumentLoop: StepHandler {
   private let change: UserChange
   private let alarm: Alarm
   private var idleWaiters = IdleWaiters()
+  /// Listeners that are to begin, and follow one another.
+  private var beginnings: [ListenerBeginning] = []
 
   init(
     _ setup: FirestoreConfiguration, _ registry: ListenerRegistry,
@@ -77,16 +82,31 @@ final class DocumentLoop: StepHandler {
 
   // MARK: Steps
 
-  /// Does a step, and what waited to know who is signed in.
-  nonisolated(nonsending) func perform(_ step: DocumentStep) async {
-    idleWaiters.steps += 1
-    await performOne(step)
-    for step in user.takeReady() { await performOne(step) }
+  /// Does steps, and after each what waited to know who is signed in.
+  nonisolated(nonsending) func perform(_ steps: consuming [DocumentStep]) async {
+    for index in steps.indices {
+      idleWaiters.steps += 1
+      // Taken out, so that what it holds is neither copied nor held longer than it takes.
+      var step = DocumentStep.nothing
+      swap(&step, &steps[index])
+      if isGathered(step) {
+        gather(step)
+      } else {
+        await performOne(step)
+        for step in user.takeReady() { await performOne(step) }
+      }
+    }
   }
 
   private nonisolated(nonsending) func performOne(_ step: DocumentStep) async {
-    if gather(step) { return }
     takeInGathered()
+    if case .listen(let beginning) = step {
+      queueWrites()
+      beginnings.append(beginning)
+      if beginnings.count >= Self.largestGroup { begin() }
+      return
+    }
+    begin()
     if user.holdBack(step) { return }
     switch step {
     case .write(let mutations, let caller):
@@ -98,7 +118,7 @@ final class DocumentLoop: StepHandler {
     default: queueWrites()
     }
     switch step {
-    case .write, .receiptReleased: break
+    case .nothing, .write, .receiptReleased, .listen: break
     case .open: await lifetime.open()
     case .watch(let number, let event):
       if number == listening.watch.number { listening.happened(event) }
@@ -116,20 +136,37 @@ final class DocumentLoop: StepHandler {
     endStep()
   }
 
-  /// Takes a step that tells of documents alone, which changes nothing before the server's next moment: such steps are
-  /// done together.
-  private func gather(_ step: DocumentStep) -> Bool {
-    guard case .watch(let number, let event) = step, number == listening.watch.number,
-      !writes.hasUnqueued
+  /// Whether a step tells of documents alone, which changes nothing before the server's next moment: such steps are done
+  /// together.
+  private func isGathered(_ step: DocumentStep) -> Bool {
+    guard case .watch(let number, .said(let change, version: nil)) = step, change.isOfDocument
     else { return false }
-    return listening.gather(event)
+    return number == listening.watch.number && !writes.hasUnqueued && beginnings.isEmpty
+  }
+
+  private func gather(_ step: consuming DocumentStep) {
+    if case .watch(_, .said(let change, _)) = consume step { listening.gather(change) }
   }
 
   private func takeInGathered() { if listening.takeInGathered() { endStep() } }
 
+  /// Has the listeners begin that wait for that: their queries are stored together, and all else is done one by one.
+  private func begin() {
+    guard !beginnings.isEmpty else { return }
+    let all = beginnings
+    beginnings = []
+    listening.prepare(all.lazy.map(\.query.target))
+    for beginning in all {
+      listening.listen(beginning.id, beginning.query, beginning.options)
+      endStep()
+    }
+    listening.targets.endPreparing()
+  }
+
   /// Does what is left to do when no step waits.
   func drain() {
     takeInGathered()
+    begin()
     queueWrites()
     endStep()
     listening.targets.storeCompleteness()

@@ -18,9 +18,13 @@ enum DocumentStep: Sendable {
     case endsOfWrites
   }
 
+  /// Nothing.
+  case nothing
   /// Open the storage.
   case open
   case write([Mutation], WriteCaller)
+  /// Somebody listens.
+  case listen(ListenerBeginning)
   /// Nobody holds a receipt of a queued write any longer.
   case receiptReleased(OutboundWriteID)
   /// Something happened on the stream of listens with a number.
@@ -40,6 +44,13 @@ enum DocumentStep: Sendable {
   /// Run a closure between two other steps.
   case run(Need, @Sendable (DocumentLoop) -> Void)
   case close(@Sendable () -> Void)
+}
+
+/// A listener that is to begin.
+struct ListenerBeginning: Sendable {
+  let id: ListenerID
+  let query: DocumentQuery
+  let options: ListenOptions
 }
 
 extension DocumentStep {

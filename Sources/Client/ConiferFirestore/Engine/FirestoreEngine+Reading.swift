@@ -9,7 +9,7 @@ extension FirestoreEngine {
     _ completion: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void
   ) {
     registry.add(id, completion)
-    run { $0.listening.listen(id, query, options) }
+    steps.post(.listen(ListenerBeginning(id: id, query: query, options: options)))
   }
 
   /// Ends a listener of either kind.

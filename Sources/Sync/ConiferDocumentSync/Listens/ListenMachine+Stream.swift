@@ -42,7 +42,7 @@ extension ListenMachine {
   }
 
   /// The server said something of documents alone, and no moment.
-  package mutating func received(documents changes: [WatchChange]) -> [SyncAction] {
+  package mutating func received(documents changes: consuming [WatchChange]) -> [SyncAction] {
     let actions = announce(online.set(.online))
     return actions + syncActions(watch.received(documents: changes, matched: matched))
   }

@@ -72,16 +72,16 @@ package struct ListenMachine: Sendable {
   /// When `tick` is to be called.
   package var deadline: Milliseconds? { online.deadline }
   /// The documents that the server said match a target, up to the last event that is stored.
-  var matched: (TargetID) -> Set<DocumentPath> {
+  var matched: WatchAggregator.Matched {
     { [limbo, viewsByTarget, listened] target in
-      if let found = limbo.matched(target) { return found }
+      if let found = limbo.matched(target) { return MatchedPaths(found) }
       let own = viewsByTarget[target] ?? []
       // Most targets have one query, and this is called for each document that the server sends.
       if own.count == 1 {
         return listened.index(forKey: own[0]).map { listened.values[$0].view.matchedPaths } ?? []
       }
       let keys = own.compactMap { listened[$0]?.view.matchedPaths }
-      return keys.dropFirst().reduce(keys.first ?? []) { $0.union($1) }
+      return MatchedPaths(keys.reduce(into: Set()) { $0.formUnion($1.hashed) })
     }
   }
 
@@ -399,7 +399,7 @@ extension ListenMachine {
   /// The documents that a query shows, and those that the server says match it.
   package func documents(of query: DocumentQuery) -> Set<DocumentPath> {
     guard let number = views[query], let view = listened[number]?.view else { return [] }
-    return view.matchedPaths.union(view.documents.lazy.map(\.path))
+    return view.matchedPaths.hashed.union(view.documents.lazy.map(\.path))
   }
 
   /// Where the queries that are listened to look for documents.

@@ -12,7 +12,7 @@ package struct StoredQuery: Sendable {
   /// The documents that match, with the writes that wait.
   package let documents: [Document]
   /// The documents that the server said match.
-  package let matched: Set<DocumentPath>
+  package let matched: MatchedPaths
   /// The token from which the server resumes; empty if it never answered the query.
   package let resumeToken: [UInt8]
   /// The server time as of which the store has the query's data.
@@ -20,7 +20,7 @@ package struct StoredQuery: Sendable {
 
   /// What a store has.
   package init(
-    documents: [Document] = [], matched: Set<DocumentPath> = [], resumeToken: [UInt8] = [],
+    documents: [Document] = [], matched: MatchedPaths = [], resumeToken: [UInt8] = [],
     version: Timestamp = .zero
   ) {
     self.documents = documents

@@ -39,6 +39,8 @@ struct ChangeSet: Sendable {
   init(first: ArraySlice<Document>) { self.first = first }
 
   var isEmpty: Bool { first.isEmpty && byPath.isEmpty }
+  /// How many documents changed.
+  var count: Int { first.count + byPath.count }
 
   /// Gives the documents that changed.
   func forEachPath(_ body: (DocumentPath) -> Void) {

@@ -26,7 +26,7 @@ package struct QueryView: Sendable {
   /// The results of accepted writes that are not shown yet, because the server sends them.
   private(set) var heldResults = DocumentSet.emptyByPath
   /// The documents that the server says match.
-  package private(set) var matchedPaths: Set<DocumentPath>
+  package private(set) var matchedPaths: MatchedPaths
   /// Documents of the view that the server has not confirmed and that have no pending write.
   private var unconfirmedPaths: Set<DocumentPath> = []
   /// The unconfirmed documents when the view was last current. The server is asked for each.
@@ -42,7 +42,7 @@ package struct QueryView: Sendable {
   /// - Parameters:
   ///   - query: the query.
   ///   - matchedPaths: the documents that the server has said match, as stored.
-  package init(_ query: DocumentQuery, matchedPaths: Set<DocumentPath> = []) {
+  package init(_ query: DocumentQuery, matchedPaths: MatchedPaths = []) {
     self.query = query
     self.matchedPaths = matchedPaths
     target = query.target
@@ -76,9 +76,7 @@ package struct QueryView: Sendable {
     // First what the server says: most of what comes into a view is confirmed by it.
     if let change { take(change) }
     if let change, !change.resumeToken.isEmpty { hasToken = true }
-    if !(change.map { changes.changes.isFirst(with: $0.added) } ?? false) {
-      changes.changes.forEachPath { confirm($0) }
-    }
+    confirm(changes.changes, change)
 
     var intoLimbo: Set<DocumentPath> = []
     var outOfLimbo: Set<DocumentPath> = []
@@ -127,15 +125,21 @@ package struct QueryView: Sendable {
   }
 
   private mutating func take(_ change: TargetChange) {
-    if matchedPaths.isEmpty {
-      matchedPaths = Set(change.added)
-    } else {
-      matchedPaths.formUnion(change.added)
-    }
-    matchedPaths.subtract(change.removed)
+    matchedPaths.change(adding: change.added, removing: change.removed)
     for path in change.added where !unconfirmedPaths.isEmpty { unconfirmedPaths.remove(path) }
     for path in change.removed { confirm(path) }
     isCurrent = change.isCurrent
+  }
+
+  /// Confirms what comes into the view, or does not.
+  private mutating func confirm(_ changes: ChangeSet, _ change: TargetChange?) {
+    if let change, changes.isFirst(with: change.added) { return }
+    // Mostly all that a view begins with matches, and nothing else does.
+    if unconfirmedPaths.isEmpty, let paths = matchedPaths.inOrder, changes.isFirst(with: paths) {
+      return
+    }
+    if changes.count > 1 { matchedPaths.hash() }
+    changes.forEachPath { confirm($0) }
   }
 
   /// Adds a document to the unconfirmed ones, or removes it from them.

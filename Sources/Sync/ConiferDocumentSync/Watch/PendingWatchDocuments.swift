@@ -30,6 +30,14 @@ struct PendingWatchDocuments: Sendable {
       first = note
     }
 
+    /// Takes out the document, if it was sent.
+    mutating func takeDocument() -> Document? { document.take() }
+
+    /// Tells the targets that count what was said; in place, without a copy.
+    ///
+    /// - Returns: whether only limbo asked for the document.
+    mutating func tell(_ changes: inout GatheredChanges) -> Bool { changes.take(self) }
+
     /// Whether a test holds for what was said for each target.
     func allSatisfy(_ test: (Note) -> Bool) -> Bool { test(first) && others.allSatisfy(test) }
 
@@ -63,14 +71,14 @@ struct PendingWatchDocuments: Sendable {
   ///   - note: what is said for the target.
   /// - Returns: the change that was noted before for the target's same state.
   mutating func note(
-    _ path: DocumentPath, _ document: Document?, _ note: Note
+    _ path: DocumentPath, _ document: consuming Document?, _ note: Note
   ) -> TargetState.Change? {
     guard let place = find(path) else {
       places?[path] = entries.count
       entries.append(Entry(path, document, note))
       return nil
     }
-    if let document { entries[place].document = document }
+    if document != nil { entries[place].document = document }
     return entries[place].put(note)
   }
 

@@ -6,14 +6,14 @@ import ConiferWire
 /// The views know which documents a target had before; each step is given a function that tells.
 struct WatchAggregator: Sendable {
   /// The documents that the server said match a target, up to the last snapshot.
-  typealias Matched = (TargetID) -> Set<DocumentPath>
+  typealias Matched = (TargetID) -> MatchedPaths
 
   /// A target that documents are told for.
   private struct Receiver {
     let id: TargetID
     /// Where it looks; nil when nothing that is said of it counts.
     let source: DocumentQuery.Source?
-    let matched: Set<DocumentPath>
+    let matched: MatchedPaths
   }
 
   let database: DatabaseID
@@ -52,8 +52,7 @@ struct WatchAggregator: Sendable {
 
   /// Changes the state of a target, which is made if there is none.
   private mutating func change(_ id: TargetID, _ body: (inout TargetState) -> Void) {
-    if states[id] == nil { begin(id) }
-    if let place = states.index(forKey: id) { body(&states.values[place]) }
+    if let place = place(of: id) { body(&states.values[place]) }
   }
 
   /// Nothing was said of a target yet; what was, is void.
@@ -124,7 +123,7 @@ struct WatchAggregator: Sendable {
 
   /// The server said something.
   mutating func take(
-    _ changes: [WatchChange], _ targets: [TargetID: WatchTarget], _ matched: Matched
+    _ changes: consuming [WatchChange], _ targets: [TargetID: WatchTarget], _ matched: Matched
   ) {
     // Most documents follow another one of the same target.
     var receiver: Receiver?
@@ -137,8 +136,11 @@ struct WatchAggregator: Sendable {
       receiver = new
       return new
     }
-    for change in changes {
-      switch change {
+    for index in changes.indices {
+      // Taken out, so that documents are not copied.
+      var change = WatchChange.targets(.noChange, [])
+      swap(&change, &changes[index])
+      switch consume change {
       case .document(let document, let matching, let leaving):
         if document.fields != nil {
           for id in matching { add(document, to: at(id)) }
@@ -190,7 +192,7 @@ struct WatchAggregator: Sendable {
     change(id) { $0.take(token: token) }
   }
 
-  private mutating func add(_ document: Document, to receiver: Receiver) {
+  private mutating func add(_ document: consuming Document, to receiver: Receiver) {
     guard let source = receiver.source else { return }
     let path = document.path
     // The store would refuse a document outside of the target's source, and with it the whole
@@ -207,14 +209,22 @@ struct WatchAggregator: Sendable {
     note(receiver.matched.contains(path) ? .removed : nil, path, document, receiver.id)
   }
 
+  /// Where the state of a target is, which is made if there is none.
+  private mutating func place(of id: TargetID) -> Dictionary<TargetID, TargetState>.Index? {
+    if let place = states.index(forKey: id) { return place }
+    begin(id)
+    return states.index(forKey: id)
+  }
+
   /// Notes what happened to a document in a target, and what the document is then, if that was sent.
   private mutating func note(
-    _ change: TargetState.Change?, _ path: DocumentPath, _ document: Document?, _ id: TargetID
+    _ change: TargetState.Change?, _ path: DocumentPath, _ document: consuming Document?,
+    _ id: TargetID
   ) {
-    if states[id] == nil { begin(id) }
-    guard let place = states.index(forKey: id) else { return }
+    guard let place = place(of: id) else { return }
+    let isReceiver = document != nil
     let note = PendingWatchDocuments.Note(
-      target: id, state: states.values[place].number, change: change, isReceiver: document != nil)
+      target: id, state: states.values[place].number, change: change, isReceiver: isReceiver)
     states.values[place].noted(change, insteadOf: pending.note(path, document, note))
   }
 
@@ -246,8 +256,8 @@ struct WatchAggregator: Sendable {
     let here = before.count + (states[id]?.growth ?? 0)
     guard here != count else { return }
     if let filter {
-      let gone = before.filter { !filter.mayContain("\(DocumentName($0, in: database))") }
-      for path in gone.sorted() { note(.removed, path, nil, id) }
+      let gone = before.sorted().filter { !filter.mayContain("\(DocumentName($0, in: database))") }
+      for path in gone { note(.removed, path, nil, id) }
       if here - gone.count == count { return }
     }
     reset(id, targets, matched)
@@ -284,11 +294,13 @@ struct WatchAggregator: Sendable {
         id, state: state.number, isLimbo: targets[id]?.purpose == .limboResolution,
         state.hasPendingChanges ? states.values[place].takeChange(at: version) : nil)
     }
-    let entries = pending.takeAll()
+    var entries = pending.takeAll()
     event.documents.reserveCapacity(entries.count)
-    for entry in entries {
-      if let document = entry.document { event.documents.append(document.read(at: version)) }
-      if gathered.take(entry) { event.resolvedLimbo.insert(entry.path) }
+    for index in entries.indices {
+      if let document = entries[index].takeDocument() {
+        event.documents.append(document.read(at: version))
+      }
+      if entries[index].tell(&gathered) { event.resolvedLimbo.insert(entries[index].path) }
     }
     event.targets = gathered.changes
     return event
@@ -296,7 +308,7 @@ struct WatchAggregator: Sendable {
 }
 
 extension Document {
-  fileprivate func read(at time: Timestamp) -> Document {
+  fileprivate consuming func read(at time: Timestamp) -> Document {
     Document(path, state, version: version, readTime: time, writes: writes)
   }
 }

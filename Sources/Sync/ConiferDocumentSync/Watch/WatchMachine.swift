@@ -55,7 +55,7 @@ package struct WatchMachine: Sendable {
 
   /// A target is listened to from now on.
   package mutating func listen(
-    _ target: WatchTarget, matched: (TargetID) -> Set<DocumentPath>
+    _ target: WatchTarget, matched: (TargetID) -> MatchedPaths
   ) -> [WatchAction] {
     guard targets[target.id] == nil else { return [] }
     targets[target.id] = target
@@ -90,7 +90,7 @@ package struct WatchMachine: Sendable {
   }
 
   private mutating func add(
-    _ target: WatchTarget, _ matched: (TargetID) -> Set<DocumentPath>
+    _ target: WatchTarget, _ matched: (TargetID) -> MatchedPaths
   ) -> WatchAction {
     note(.add, target.id)
     var target = target
@@ -129,7 +129,7 @@ package struct WatchMachine: Sendable {
 
   /// The stream is open: all targets are asked for. All may have left meanwhile.
   package mutating func streamOpened(
-    matched: (TargetID) -> Set<DocumentPath>
+    matched: (TargetID) -> MatchedPaths
   ) -> [WatchAction] {
     guard case .opening = stream else { return [] }
     stream = .open(WatchAggregator(database), newest: storedVersion)
@@ -146,7 +146,7 @@ package struct WatchMachine: Sendable {
 
   /// The server said something of documents alone, and no moment: nothing is consistent yet.
   package mutating func received(
-    documents changes: [WatchChange], matched: (TargetID) -> Set<DocumentPath>
+    documents changes: consuming [WatchChange], matched: (TargetID) -> MatchedPaths
   ) -> [WatchAction] {
     guard case .open(var aggregator, let newest) = stream else { return [] }
     stream = .closed
@@ -163,7 +163,7 @@ package struct WatchMachine: Sendable {
   ///   - version: the moment up to which all was said of all targets; nil when that is still to come.
   ///   - matched: the documents that the server said match a target, up to the last event.
   package mutating func received(
-    _ change: WatchChange, version: Timestamp? = nil, matched: (TargetID) -> Set<DocumentPath>
+    _ change: WatchChange, version: Timestamp? = nil, matched: (TargetID) -> MatchedPaths
   ) -> [WatchAction] {
     guard case .open(var aggregator, let newest) = stream else { return [] }
     // Taken out meanwhile, so that it has one owner and is changed without being copied.
@@ -214,7 +214,7 @@ package struct WatchMachine: Sendable {
   /// Restarts the targets of which the client has wrong documents. If the event cannot be stored,
   /// the resume token stays, so that the server reports the mismatch again.
   private mutating func requests(
-    for event: RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>
+    for event: RemoteEvent, _ matched: (TargetID) -> MatchedPaths
   ) -> [WatchAction] {
     guard case .open = stream else { return [] }
     var actions: [WatchAction] = []
@@ -227,7 +227,7 @@ package struct WatchMachine: Sendable {
   }
 
   /// The store lost some of what it had: all targets are asked for anew.
-  package mutating func lost(matched: (TargetID) -> Set<DocumentPath>) -> [WatchAction] {
+  package mutating func lost(matched: (TargetID) -> MatchedPaths) -> [WatchAction] {
     var event = RemoteEvent(version: storedVersion)
     restartTargets(&event, matched)
     return requests(for: event, matched) + [.event(event)]
@@ -236,7 +236,7 @@ package struct WatchMachine: Sendable {
   /// Makes an event ask for all targets from the beginning, because the client's data of them is
   /// wrong. Targets in limbo are always asked for from the beginning.
   private func restartTargets(
-    _ event: inout RemoteEvent, _ matched: (TargetID) -> Set<DocumentPath>
+    _ event: inout RemoteEvent, _ matched: (TargetID) -> MatchedPaths
   ) {
     for target in targets.values where target.purpose != .limboResolution {
       event.targets[target.id] = TargetChange(

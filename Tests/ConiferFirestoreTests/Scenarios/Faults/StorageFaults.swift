@@ -2,6 +2,7 @@ import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
 import Synchronization
+import TestSupport
 
 /// Which uses of a store are refused now; the store may be opened again meanwhile.
 final class StorageFaults: Sendable {
@@ -19,6 +20,8 @@ final class StorageFaults: Sendable {
     var isOver = false
     /// The lane that was used last.
     var lane: Lane?
+    /// Where the edits of commits are noted that are not refused.
+    var notes: Gathered<[StorageEdit]>?
   }
 
   private let state = Mutex(State())
@@ -38,6 +41,9 @@ final class StorageFaults: Sendable {
   func failOnce(_ use: StorageUse, after uses: Int = 0) {
     state.withLock { $0.once = (use, uses) }
   }
+
+  /// From now on the edits of commits are noted.
+  func note(in notes: Gathered<[StorageEdit]>) { state.withLock { $0.notes = notes } }
 
   /// A later version has stored a document.
   func setLater(_ path: DocumentPath) { state.withLock { $0.later = path } }
@@ -112,6 +118,7 @@ final class StorageFaults: Sendable {
       default: break
       }
     }
+    state.withLock { $0.notes }?.add(edits)
   }
 
   private func check(_ edits: [DocumentEdit]) throws(StoreError) {

@@ -22,8 +22,6 @@ final class Listening {
   let unneeded: UnneededDocuments
   let events: RemoteEventStore
   let inner = InnerListeners()
-  /// Of how many documents room is kept for the next ones.
-  private static let mostKept = 1024
   /// What the server said of documents that the listens have not taken in yet.
   private var gathered: [WatchChange] = []
 
@@ -54,6 +52,11 @@ final class Listening {
   }
 
   // MARK: Listeners
+
+  /// Targets are about to be listened to, one after the other: what is new of them is stored together.
+  func prepare(_ new: some Collection<DocumentTarget>) {
+    if store.lane != nil, new.count > 1 { targets.prepare(new) }
+  }
 
   /// Somebody listens.
   func listen(_ id: ListenerID, _ query: DocumentQuery, _ options: ListenOptions) {
@@ -159,18 +162,12 @@ final class Listening {
 
   // MARK: The stream
 
-  /// Takes what the server said of a document, if it is that alone: the listens take in together what follows one another.
+  /// Takes what the server said of a document alone: the listens take in together what follows one another.
   ///
-  /// - Returns: whether it was taken; then `takeInGathered` is called before anything else happens.
-  func gather(_ event: WatchStreamEvent) -> Bool {
-    guard case .said(let change, version: nil) = event else { return false }
-    switch change {
-    case .document, .left: break
-    case .targets, .filter, .unreadable: return false
-    }
+  /// `takeInGathered` is called before anything else happens.
+  func gather(_ change: consuming WatchChange) {
     gathered.append(change)
     watch.stream?.taken()
-    return true
   }
 
   /// Has the listens take in what was gathered.
@@ -179,8 +176,9 @@ final class Listening {
   func takeInGathered() -> Bool {
     guard !gathered.isEmpty else { return false }
     watch.served()
-    let actions = listens.received(documents: gathered)
-    gathered.removeAll(keepingCapacity: gathered.count <= Self.mostKept)
+    let all = gathered
+    gathered = []
+    let actions = listens.received(documents: all)
     run(actions)
     return !actions.isEmpty
   }

@@ -4,7 +4,8 @@ import ConiferStorage
 import ConiferWire
 
 // The time as of which stored matches are complete. Queries are then answered from them and from
-// documents that were read later.
+// documents that were read later. A query for all documents of its source is never answered so, and has no time while
+// nobody listens to it.
 extension TargetStore {
   /// Records that the stored matches of a query are complete as of a time. The time is stored now
   /// and then, and at release.
@@ -14,6 +15,9 @@ extension TargetStore {
     guard let row = rows[id], !store.collectsEagerly, row.target.isSource,
       time > row.completeTime ?? .zero
     else { return }
+    // One such query has a time all the same, if it is the first of a run: with its first time a storage learns how late
+    // documents were read, for which it reads all that there are.
+    if row.target.matchesAll, knowsReadTimes { return }
     rows[id]?.completeTime = time
     if time.isWorthStoring(since: row.storedCompleteTime),
       time.isWorthStoring(since: row.attemptedCompleteTime)
@@ -36,12 +40,19 @@ extension TargetStore {
       }
       guard !edits.isEmpty else { return }
       try store.commit([.documents(store.tree, Array(edits.values))])
+      knowsReadTimes = true
       for id in edits.keys {
         if let row = rows[id] { rows[id]?.storedCompleteTime = row.completeTime }
       }
     } catch {
       store.log("what the server said of queries is not kept", error)
     }
+  }
+
+  /// The edit for the time of a target's complete matches when nobody listens to it any more; nil when none is needed.
+  func lastCompletenessEdit(_ row: Row) throws(StoreError) -> DocumentEdit? {
+    guard row.target.matchesAll else { return try completenessEdit(row) }
+    return row.storedCompleteTime.map { _ in .setMatchesVersion(row.query, nil) }
   }
 
   /// The edit that stores the time of a target's complete matches; nil when the time is stored

@@ -25,8 +25,12 @@ final class TargetStore {
 
   var rows: [TargetID: Row] = [:]
   private var numbers: [DocumentTarget: TargetID] = [:]
+  /// The tracked queries of targets that are about to be opened, and were stored for that.
+  private var prepared: [DocumentTarget: QueryID] = [:]
   /// The targets for which the time of complete matches is to be stored.
   var due: Set<TargetID> = []
+  /// Whether the storage had such a time in this run, so that it knows how late documents were read.
+  var knowsReadTimes = false
   let store: DocumentStore
 
   init(_ store: DocumentStore) { self.store = store }
@@ -53,16 +57,48 @@ final class TargetStore {
   /// - Throws: when it can be neither read nor stored.
   func open(_ target: DocumentTarget) throws(StoreError) -> TargetID {
     if let known = numbers[target] { return known }
+    if let id = prepared.removeValue(forKey: target) { return try open(target, id) }
     let found = try find(target)
     let (id, isNew) = try activate(found?.id, target)
-    let record = isNew ? TargetRecord() : found?.record ?? TargetRecord()
-    let completeTime = isNew ? nil : found?.completeTime
+    guard let found, !isNew else { return try open(target, id) }
+    if found.completeTime != nil { knowsReadTimes = true }
+    return try open(target, id, found.record, found.completeTime)
+  }
+
+  private func open(
+    _ target: DocumentTarget, _ id: QueryID, _ record: TargetRecord = TargetRecord(),
+    _ completeTime: ConiferDocument.Timestamp? = nil
+  ) throws(StoreError) -> TargetID {
     let number = try Self.number(of: id)
     numbers[target] = number
     rows[number] = Row(
       target: target, query: id, record: record, stored: record, completeTime: completeTime,
       storedCompleteTime: completeTime)
     return number
+  }
+
+  /// Stores the tracked queries of targets that are about to be opened, of those that have none, in one commit.
+  ///
+  /// What cannot be stored is left to `open`, which says why.
+  func prepare(_ targets: some Sequence<DocumentTarget>) {
+    do throws(StoreError) {
+      var new: [DocumentTarget] = []
+      var seen: Set<DocumentTarget> = []
+      for target in targets where numbers[target] == nil && seen.insert(target).inserted {
+        if try find(target) == nil { new.append(target) }
+      }
+      guard new.count > 1 else { return }
+      let queries = new.map { StorageEdit.saveQuery(TrackedQuery(store.sharedLane, $0)) }
+      for (target, id) in zip(new, try store.commit(queries).queries) {
+        if store.setActive(true, id) { prepared[target] = id }
+      }
+    } catch { store.log("queries are stored one by one", error) }
+  }
+
+  /// Targets that were prepared and not opened are listened to by nobody.
+  func endPreparing() {
+    for id in prepared.values { _ = store.setActive(false, id) }
+    prepared = [:]
   }
 
   /// Marks the tracked query of a target as listened to; one that is not stored, or is just being evicted, is stored anew.
@@ -113,8 +149,8 @@ final class TargetStore {
       )
     }
     let stored = ConiferDocumentSync.StoredQuery(
-      documents: answer.documents, matched: Set(matched), resumeToken: row?.record.token ?? [],
-      version: row?.record.version ?? .zero)
+      documents: answer.documents, matched: MatchedPaths(matched),
+      resumeToken: row?.record.token ?? [], version: row?.record.version ?? .zero)
     return (stored, answer)
   }
 
@@ -227,7 +263,7 @@ final class TargetStore {
   }
 
   private func edits(_ row: Row) throws(StoreError) -> [StorageEdit] {
-    let completeness = try completenessEdit(row)
+    let completeness = try lastCompletenessEdit(row)
     return (row.record == row.stored ? [] : [save(row)])
       + (completeness.map { [.documents(store.tree, [$0])] } ?? [])
   }

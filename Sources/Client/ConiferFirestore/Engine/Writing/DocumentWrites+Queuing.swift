@@ -15,8 +15,8 @@ struct InDoubtWrites {
 
 // From the app's call into the queue.
 extension DocumentWrites {
-  /// Whether there are writes that are not queued yet.
-  var hasUnqueued: Bool { !unqueued.isEmpty }
+  /// Whether there are writes that are not queued yet; each names a document.
+  var hasUnqueued: Bool { !unqueuedPaths.isEmpty }
   /// Whether as many are to be queued as should share a commit.
   var isFull: Bool { unqueued.isFull }
 

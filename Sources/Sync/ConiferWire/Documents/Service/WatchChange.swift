@@ -31,4 +31,12 @@ package enum WatchChange: Sendable, Hashable {
   case filter(TargetID, count: Int, BloomFilter? = nil)
   /// What the server says of a document of targets cannot be read: what they have is unknown from then on.
   case unreadable(StatusError, [TargetID])
+
+  /// Whether it tells of a document alone.
+  package var isOfDocument: Bool {
+    switch self {
+    case .document, .left: true
+    case .targets, .filter, .unreadable: false
+    }
+  }
 }
