@@ -93,7 +93,7 @@ public struct OrderedDecoder: Sendable {
         }
         if isMap {
           guard label == Label.name else { throw damaged("a map") }
-          _ = try text(mask)
+          try skipText(mask)
           label = try next(mask)
         }
       }
@@ -110,10 +110,10 @@ public struct OrderedDecoder: Sendable {
     case Label.null, Label.false, Label.true: break
     case Label.nan, Label.negative, Label.zero, Label.positive: try skipNumber(label, mask)
     case Label.timestamp, Label.serverTimestamp: try skipGroups(mask)
-    case Label.string, Label.bytes: _ = try text(mask)
+    case Label.string, Label.bytes: try skipText(mask)
     case Label.reference:
-      _ = try text(mask)
-      _ = try text(mask)
+      try skipText(mask)
+      try skipText(mask)
       _ = try path(mask == 0 ? .ascending : .descending)
     case Label.geoPoint:
       for _ in 0..<2 { try skipNumber(next(mask), mask) }
@@ -151,6 +151,16 @@ public struct OrderedDecoder: Sendable {
         text.append(escaped - 1)
       default: text.append(byte)
       }
+    }
+  }
+
+  private mutating func skipText(_ mask: UInt8) throws(DocumentError) {
+    while true {
+      let byte = try next(mask)
+      if byte == Label.end { return }
+      guard byte == 1 else { continue }
+      let escaped = try next(mask)
+      guard escaped == 1 || escaped == 2 else { throw damaged("a text") }
     }
   }
 

@@ -85,7 +85,8 @@ public struct FieldFilter: Sendable, Hashable {
   /// The values of a list.
   var list: [DocumentValue] { value.array ?? [] }
 
-  private func matches(_ path: DocumentPath) -> Bool {
+  /// Whether a document's name meets the condition, which is on `__name__`.
+  package func matches(_ path: DocumentPath) -> Bool {
     func order(_ value: DocumentValue) -> Int? {
       guard case .reference(let name) = value else { return nil }
       return DocumentPath.compare(path, name.path)

@@ -17,6 +17,8 @@ struct Alternative {
   private(set) var fields: Set<FieldPath> = []
   /// The documents that `__name__` must be equal to.
   private(set) var keys: [DocumentPath] = []
+  /// The conditions on `__name__`.
+  private(set) var nameFilters: [FieldFilter] = []
   /// The least and the greatest name that are allowed.
   private(set) var names: (low: DocumentPath?, high: DocumentPath?) = (nil, nil)
 
@@ -55,6 +57,7 @@ struct Alternative {
   }
 
   private mutating func addName(_ filter: FieldFilter) {
+    nameFilters.append(filter)
     guard case .reference(let name) = filter.value else { return }
     let path = name.path
     switch filter.operator {

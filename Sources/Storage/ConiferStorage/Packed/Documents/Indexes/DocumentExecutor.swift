@@ -7,7 +7,14 @@ final class DocumentExecutor {
   /// The index row in which a document was found.
   struct IndexRowReference {
     let key: Bytes
+    let valuesStart: Int
     let rows: DocumentIndexRows
+
+    init(_ row: DocumentIndexWalk.Row, of rows: DocumentIndexRows) {
+      key = row.key
+      valuesStart = row.entry.valuesStart
+      self.rows = rows
+    }
   }
 
   /// How many documents beyond the limit are kept before they are dropped.
@@ -177,13 +184,13 @@ final class DocumentExecutor {
       if rows[start].entry.isCut {
         // Only the documents hold the full values, and so the order.
         found += try matching(
-          rows[start..<end].map { ($0.entry.path, IndexRowReference(key: $0.key, rows: index)) }
+          rows[start..<end].map { ($0.entry.path, IndexRowReference($0, of: index)) }
         )
         .sorted { target.compare($0, $1) < 0 }
       } else {
         while end < rows.count, !rows[end].entry.isCut { end += 1 }
         found += try matching(
-          rows[start..<end].map { ($0.entry.path, IndexRowReference(key: $0.key, rows: index)) })
+          rows[start..<end].map { ($0.entry.path, IndexRowReference($0, of: index)) })
       }
       start = end
     }
@@ -200,7 +207,10 @@ final class DocumentExecutor {
     var found: [Document] = []
     for ((_, origin), document) in zip(named, documents) {
       if let origin {
-        let isNamed = document.map { origin.rows.hasRow(origin.key, $0) } ?? false
+        let isNamed =
+          document.map {
+            origin.rows.hasRow(origin.key, $0, valuesStart: origin.valuesStart)
+          } ?? false
         guard isNamed else { throw Damage.error(Spaces.indexes, origin.key) }
       }
       if let document, target.matches(document) { found.append(document) }

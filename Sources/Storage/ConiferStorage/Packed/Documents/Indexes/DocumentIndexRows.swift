@@ -74,11 +74,14 @@ struct DocumentIndexRows: Sendable {
     return [IndexRow(key: encoder.bytes, segment: nil)]
   }
 
-  /// Whether a row is one of a document's.
-  func hasRow(_ row: Bytes, _ document: Document) -> Bool {
-    guard let start = start(document.path.collection), let fields = document.fields else {
-      return false
-    }
+  /// Whether a row is one of the document that its name was read to be.
+  ///
+  /// - Parameter valuesStart: where the row's values begin.
+  func hasRow(_ row: Bytes, _ document: Document, valuesStart: Int) -> Bool {
+    // In scope `.collection` the row has the collection's path, from which the document's path was read.
+    let start =
+      index.scope == .collection ? Bytes(row[..<valuesStart]) : start(document.path.collection)
+    guard let start, let fields = document.fields else { return false }
     if isSingle, let rows = self.row(document.path, fields, start) {
       return rows.first?.key == row
     }
@@ -164,6 +167,8 @@ struct DocumentIndexRows: Sendable {
   struct Entry: Equatable {
     /// The document.
     let path: DocumentPath
+    /// Where its values begin in the row's key.
+    let valuesStart: Int
     /// Where its values end in the row's key.
     let valuesEnd: Int
     /// Whether the row holds only the beginning of its values.
@@ -176,18 +181,46 @@ struct DocumentIndexRows: Sendable {
     let path: CollectionPath
   }
 
+  /// Where the parts of a row's key are.
+  struct Layout {
+    /// The collection, in scope `.collection`.
+    fileprivate(set) var collection: CollectionPath?
+    /// Where the values begin.
+    fileprivate(set) var start = 0
+    /// Where each field's value ends; only the fields whose values the row holds whole.
+    fileprivate(set) var fieldEnds: [Int] = []
+    /// Where the values end.
+    fileprivate(set) var valuesEnd = 0
+    /// Whether the row holds only the beginning of its values.
+    fileprivate(set) var isCut = false
+  }
+
   /// The documents of a row, in the order of rows; nil when the row is none of this index.
   ///
   /// - Parameter listed: the whole names in the row's record.
   func entries(_ key: Bytes, _ listed: [Bytes]) -> [Entry]? {
     var none: KnownCollection?
-    return entries(key, listed, &none)
+    var layout = Layout()
+    return read(key, &none, &layout) ? entries(key, listed, layout) : nil
   }
 
-  /// The documents of a row, when rows are read in order: the collection is decoded only when it
-  /// changes.
-  func entries(_ key: Bytes, _ listed: [Bytes], _ known: inout KnownCollection?) -> [Entry]? {
-    guard key.starts(with: prefix) else { return nil }
+  /// The documents of a row, in the order of rows; nil when a name is none.
+  func entries(_ key: Bytes, _ listed: [Bytes], _ layout: Layout) -> [Entry]? {
+    var entries: [Entry] = []
+    for name in listed.isEmpty ? [Bytes(key[layout.valuesEnd...])] : listed {
+      guard let path = path(name, in: layout.collection) else { return nil }
+      entries.append(
+        Entry(
+          path: path, valuesStart: layout.start, valuesEnd: layout.valuesEnd, isCut: layout.isCut))
+    }
+    return entries
+  }
+
+  /// Finds the parts of a row's key; false when the row is none of this index.
+  ///
+  /// - Parameter known: the collection of the row before: it is decoded only when it changes.
+  func read(_ key: Bytes, _ known: inout KnownCollection?, _ layout: inout Layout) -> Bool {
+    guard key.starts(with: prefix) else { return false }
     var collection: CollectionPath?
     var start = prefix.count
     if index.scope == .collection {
@@ -195,32 +228,36 @@ struct DocumentIndexRows: Sendable {
         (collection, start) = (known.path, known.start.count)
       } else {
         var decoder = OrderedDecoder(key, at: start)
-        guard let path = try? decoder.collection() else { return nil }
+        guard let path = try? decoder.collection() else { return false }
         collection = path
         start = decoder.offset
         known = KnownCollection(start: Bytes(key[..<start]), path: path)
       }
     }
-    guard let (end, isCut) = valuesEnd(key, start) else { return nil }
-    var entries: [Entry] = []
-    for name in listed.isEmpty ? [Bytes(key[end...])] : listed {
-      guard let path = path(name, in: collection) else { return nil }
-      entries.append(Entry(path: path, valuesEnd: end, isCut: isCut))
-    }
-    return entries
+    layout.collection = collection
+    return readValues(key, start, &layout)
   }
 
-  /// The end of the values that begin at an offset, and whether they are cut.
-  private func valuesEnd(_ key: Bytes, _ start: Int) -> (end: Int, isCut: Bool)? {
-    guard start <= key.count else { return nil }
+  /// Finds the ends of the values that begin at an offset.
+  private func readValues(_ key: Bytes, _ start: Int, _ layout: inout Layout) -> Bool {
+    guard start <= key.count else { return false }
+    layout.start = start
+    layout.fieldEnds.removeAll(keepingCapacity: true)
     // A cut row ends within a value, because complete encodings are never prefixes of one another.
-    let longest = min(key.count, start + Self.longestValues)
-    var decoder = OrderedDecoder(Bytes(key[start..<longest]))
+    let longest = start + Self.longestValues
+    var decoder = OrderedDecoder(key.count > longest ? Bytes(key[..<longest]) : key, at: start)
     do throws(DocumentError) {
-      for field in index.fields { try decoder.skipValue(field.kind.direction ?? .ascending) }
-      return (start + decoder.offset, false)
+      for field in index.fields {
+        try decoder.skipValue(field.kind.direction ?? .ascending)
+        layout.fieldEnds.append(decoder.offset)
+      }
+      layout.valuesEnd = decoder.offset
+      layout.isCut = false
+      return true
     } catch {
-      return key.count > start + Self.longestValues ? (longest, true) : nil
+      layout.valuesEnd = longest
+      layout.isCut = true
+      return key.count > longest
     }
   }
 

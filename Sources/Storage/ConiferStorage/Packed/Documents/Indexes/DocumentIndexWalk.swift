@@ -15,11 +15,17 @@ struct DocumentIndexWalk {
       entry.isCut && other.entry.isCut
         && key[..<entry.valuesEnd] == other.key[..<other.entry.valuesEnd]
     }
+
+    /// The same of a row whose documents were not decoded.
+    fileprivate func isTied(_ other: Bytes, _ layout: DocumentIndexRows.Layout) -> Bool {
+      entry.isCut && layout.isCut && key[..<entry.valuesEnd] == other[..<layout.valuesEnd]
+    }
   }
 
   let rows: DocumentIndexRows
   let isReversed: Bool
   private let view: any OrderedView
+  private let tests: [RowTest]
   /// The ranges that are left, in the order of the walk.
   private var ranges: ArraySlice<RowRange>
   /// The collection of the row that was read last.
@@ -31,6 +37,7 @@ struct DocumentIndexWalk {
     self.view = view
     self.rows = rows
     isReversed = scan.isReversed
+    tests = scan.tests
     ranges = (scan.isReversed ? scan.ranges.reversed() : scan.ranges)[...]
   }
 
@@ -64,11 +71,13 @@ struct DocumentIndexWalk {
 
   private mutating func read(_ range: RowRange, _ count: Int) throws(StoreError) -> [Row] {
     var found: [Row] = []
-    var read = 0
-    var last: Bytes?
+    var (named, visited) = (0, 0)
+    /// The row at which the next batch begins.
+    var rest: Bytes?
     var damaged: Bytes?
-    var isOver = true
     var known = collection
+    var layout = DocumentIndexRows.Layout()
+    var sieve = RowSieve(tests, isReversed: isReversed)
     let (rows, isReversed) = (rows, isReversed)
     let origin: Origin = isReversed ? .atOrBefore(range.high) : .atOrAfter(range.low)
     try view.walk(Spaces.indexes, origin) { key, value in
@@ -76,33 +85,49 @@ struct DocumentIndexWalk {
       guard isReversed ? key.compare(range.low) >= 0 : key.compare(range.high) < 0 else {
         return .stop
       }
+      if let step = sieve.step(key) {
+        guard named < count else {
+          rest = Bytes(key)
+          return .stop
+        }
+        visited += 1
+        return step
+      }
       let key = Bytes(key)
-      guard let listed = value.withUnsafeBytes({ IndexRow.segments(key, $0) }),
-        let entries = rows.entries(key, listed, &known)
-      else {
+      guard rows.read(key, &known, &layout) else {
         damaged = key
         return .stop
       }
-      let items = entries.map { Row(key: key, entry: $0) }
-      if read >= count, let before = found.last, let first = items.first, !first.isTied(before) {
-        isOver = false
+      if named >= count, found.last?.isTied(key, layout) != true {
+        rest = key
         return .stop
       }
+      visited += 1
+      guard let listed = value.withUnsafeBytes({ IndexRow.segments(key, $0) }) else {
+        damaged = key
+        return .stop
+      }
+      guard sieve.passes(key, layout) else { return .next }
+      guard let entries = rows.entries(key, listed, layout) else {
+        damaged = key
+        return .stop
+      }
+      let items = entries.filter { sieve.passes($0.path, key, layout) }
+        .map { Row(key: key, entry: $0) }
       found += isReversed ? items.reversed() : items
-      read += 1
-      last = key
+      if !items.isEmpty { named += 1 }
       return .next
     }
     if let damaged { throw Damage.error(Spaces.indexes, damaged) }
     collection = known
-    self.count += read
-    guard !isOver, let last else {
+    self.count += visited
+    guard let rest else {
       ranges.removeFirst()
       return found
     }
     ranges[ranges.startIndex] =
       isReversed
-      ? RowRange(low: range.low, high: last) : RowRange(low: last + [0], high: range.high)
+      ? RowRange(low: range.low, high: rest + [0]) : RowRange(low: rest, high: range.high)
     return found
   }
 }

@@ -13,6 +13,13 @@ struct DocumentPlan: Sendable {
     let ranges: [RowRange]
     /// Whether they are read from their end.
     let isReversed: Bool
+    /// What rows must meet for their documents to be read: one of these, anything when there are none.
+    var tests: [RowTest] = []
+
+    /// Whether both read the same rows.
+    func readsSameRows(_ other: Scan) -> Bool {
+      index == other.index && ranges == other.ranges && isReversed == other.isReversed
+    }
   }
 
   /// A way to find some of the documents.

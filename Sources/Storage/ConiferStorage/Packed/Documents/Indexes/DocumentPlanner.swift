@@ -5,7 +5,8 @@ import ConiferKeyValue
 /// alone.
 ///
 /// For each alternative of the conditions it takes the index that has the most equalities, then the
-/// one that has the target's order, then the one that has a range, then the shortest. Several
+/// one that has the target's order, then the one that has a range, then the one whose rows judge the
+/// most other fields, then the shortest. Several
 /// indexes that together serve more equalities than a single one are joined by the documents'
 /// names.
 struct DocumentPlanner {
@@ -62,9 +63,24 @@ struct DocumentPlanner {
         return whole(hint: hint(alternative))
       }
       isOrdered = isOrdered && choice.isOrdered
-      if let part = choice.part, !parts.contains(part) { parts.append(part) }
+      if let part = choice.part { Self.add(part, to: &parts) }
     }
     return DocumentPlan(access: .parts(parts), isOrdered: isOrdered, hint: nil)
+  }
+
+  /// Adds a part. Alternatives that read the same rows read them once.
+  private static func add(_ part: DocumentPlan.Part, to parts: inout [DocumentPlan.Part]) {
+    guard case .rows(let scan) = part else {
+      if !parts.contains(part) { parts.append(part) }
+      return
+    }
+    for place in parts.indices {
+      guard case .rows(var other) = parts[place], other.readsSameRows(scan) else { continue }
+      other.tests = other.tests.isEmpty || scan.tests.isEmpty ? [] : other.tests + scan.tests
+      parts[place] = .rows(other)
+      return
+    }
+    parts.append(part)
   }
 
   private func contains(_ path: DocumentPath) -> Bool {
@@ -125,12 +141,13 @@ struct DocumentPlanner {
       else { continue }
       if candidate.ranges.isEmpty { return Choice(part: nil, isOrdered: true, score: []) }
       let scan = DocumentPlan.Scan(
-        index: place, ranges: candidate.ranges, isReversed: candidate.isReversed)
+        index: place, ranges: candidate.ranges, isReversed: candidate.isReversed,
+        tests: candidate.test.isEmpty ? [] : [candidate.test])
       let choice = Choice(
         part: .rows(scan), isOrdered: candidate.isOrdered,
         score: [
-          candidate.equalities.count, candidate.isOrdered ? 1 : 0, candidate.isRanged ? 1 : 0, -1,
-          -rows.index.fields.count,
+          candidate.equalities.count, candidate.isOrdered ? 1 : 0, candidate.isRanged ? 1 : 0,
+          candidate.test.fields.count, -1, -rows.index.fields.count,
         ])
       if best.map({ $0.score.lexicographicallyPrecedes(choice.score) }) ?? true { best = choice }
       if candidate.isPoint { points.append((place, candidate)) }
@@ -177,7 +194,7 @@ struct DocumentPlanner {
     let isRanged = taken.contains { $0.candidate.isRanged }
     return Choice(
       part: .join(scans), isOrdered: isOrdered,
-      score: [equalities.count, isOrdered ? 1 : 0, isRanged ? 1 : 0, -scans.count, 0])
+      score: [equalities.count, isOrdered ? 1 : 0, isRanged ? 1 : 0, 0, -scans.count, 0])
   }
 
   // MARK: Hints

@@ -65,7 +65,7 @@ struct DocumentStream {
     case .join(var join):
       var named: [(DocumentPath, DocumentExecutor.IndexRowReference?)] = []
       while named.count < count, let (row, rows) = try join.next() {
-        named.append((row.entry.path, DocumentExecutor.IndexRowReference(key: row.key, rows: rows)))
+        named.append((row.entry.path, DocumentExecutor.IndexRowReference(row, of: rows)))
       }
       kind = .join(join)
       ready = try run.matching(named)[...]

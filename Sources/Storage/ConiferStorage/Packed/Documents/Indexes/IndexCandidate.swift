@@ -16,6 +16,9 @@ struct IndexCandidate {
   /// The rows; empty when no document can match.
   private(set) var ranges: [RowRange] = []
 
+  /// What rows tell of the alternative's other conditions.
+  private(set) var test = RowTest(fields: [], names: [])
+
   /// The index with what its rows begin with.
   private let rows: DocumentIndexRows
   private let target: DocumentTarget
@@ -58,6 +61,7 @@ struct IndexCandidate {
     takeEqualities()
     align()
     ranges = makeRanges()
+    test = makeTest()
   }
 
   private static func place(
@@ -156,6 +160,32 @@ struct IndexCandidate {
       ranges = ranges.compactMap { $0.intersection(cursor) }
     }
     return RowRange.joined(ranges.filter { bytesPrecede($0.low, $0.high) })
+  }
+
+  /// The test of the fields behind the first one that is bounded by ranges.
+  private func makeTest() -> RowTest {
+    let fields = index.fields.indices.dropFirst(count + 1).compactMap { place -> RowTest.Field? in
+      let field = index.fields[place]
+      switch field.kind.direction {
+      case .ascending, .descending:
+        guard alternative.isRanged(field.path), let ranges = alternative.ranges[field.path] else {
+          return nil
+        }
+        return RowTest.Field(
+          place,
+          field.kind == .ascending ? ranges : ranges.reversed().map(\.inverted))
+      case nil:
+        // A document has a row for each element, one of them for this one.
+        return alternative.value(field.path, isElement: true).map {
+          let value = FieldFilter.encoded($0)
+          let (low, high) = (
+            ValueBound(bytes: value, isAfter: false), ValueBound(bytes: value, isAfter: true)
+          )
+          return RowTest.Field(place, [ValueRange(low: low, high: high)])
+        }
+      }
+    }
+    return RowTest(fields: fields, names: alternative.nameFilters)
   }
 
   private func range(_ low: RowBound, _ high: RowBound) -> RowRange {

@@ -14,7 +14,7 @@ struct ValueBound: Hashable, Sendable {
   var inverted: ValueBound { ValueBound(bytes: bytes.map { ~$0 }, isAfter: !isAfter) }
 
   /// The smallest bytes after the bound.
-  fileprivate var key: Bytes { isAfter ? StoreKey.end(of: bytes) ?? [0xFF] : bytes }
+  var key: Bytes { isAfter ? StoreKey.end(of: bytes) ?? [0xFF] : bytes }
 
   fileprivate static func < (a: ValueBound, b: ValueBound) -> Bool { bytesPrecede(a.key, b.key) }
 }
