@@ -242,7 +242,8 @@ extension RunEditor: RunSource {
 
   package func foundRun(after run: FoundRun?) throws(StoreError) -> FoundRun? {
     if run == nil, hasUnstoredFirst { return .unstored(storeKey: StoreKey.prefix(tree)) }
-    return try reader.run(after: run?.storeKey).map { .stored($0) }
+    guard let run else { return try reader.run(after: nil).map { .stored($0) } }
+    return try self.run(after: run.storeKey).map { .stored($0) }
   }
 
   package func foundRun(before run: FoundRun) throws(StoreError) -> FoundRun? {

@@ -17,10 +17,15 @@ package final class RunEditor {
   /// The run that was found last, while no record of a run changes.
   private var located: Located?
 
-  /// A run and the next one.
+  /// A run and, once it was looked for, the next one.
   private struct Located {
+    enum Next {
+      case unknown
+      case known(RunHead?)
+    }
+
     let head: RunHead
-    let next: RunHead?
+    var next = Next.unknown
     /// The transaction's count of changes for which it holds.
     let changes: Int
   }
@@ -36,28 +41,29 @@ package final class RunEditor {
   /// The stored run that a path key belongs to; nil when all runs begin after it.
   package func run(covering key: Bytes) throws(StoreError) -> RunHead? {
     if let located, located.changes == tx.runChanges,
-      compareBytes(located.head.separator, key) <= 0,
-      located.next.map({ bytesPrecede(key, $0.separator) }) ?? true
+      compareBytes(located.head.separator, key) <= 0
     {
-      return located.head
+      let next = try run(after: located.head.storeKey)
+      let isBefore = next.map { !$0.isDamaged && !$0.isCut && bytesPrecede(key, $0.separator) }
+      if isBefore ?? true { return located.head }
     }
     let head = try reader.run(covering: key)
     located = nil
     // A separator that is cut tells less than the run does.
     guard let head, !head.isDamaged, !head.isCut else { return head }
-    let next = try reader.run(after: head.storeKey)
-    if next.map({ !$0.isDamaged && !$0.isCut }) ?? true {
-      located = Located(head: head, next: next, changes: tx.runChanges)
-    }
+    located = Located(head: head, changes: tx.runChanges)
     return head
   }
 
   /// The stored run after a store key.
-  private func run(after storeKey: Bytes) throws(StoreError) -> RunHead? {
-    if let located, located.changes == tx.runChanges, located.head.storeKey == storeKey {
-      return located.next
+  package func run(after storeKey: Bytes) throws(StoreError) -> RunHead? {
+    guard let located, located.changes == tx.runChanges, located.head.storeKey == storeKey else {
+      return try reader.run(after: storeKey)
     }
-    return try reader.run(after: storeKey)
+    if case .known(let next) = located.next { return next }
+    let next = try reader.run(after: storeKey)
+    self.located?.next = .known(next)
+    return next
   }
 
   /// The last entry before a path key, with the edits so far.
@@ -212,10 +218,18 @@ package final class RunEditor {
   private func dropWhole(
     _ storeKey: Bytes, end: Bytes?, _ low: Bytes, _ high: Bytes
   ) throws(StoreError) -> Bool {
-    // What a run in memory holds may differ from its record.
-    guard loaded[storeKey] == nil, let end, compareBytes(end, high) <= 0,
-      let value = try tx.value(Spaces.runs, storeKey)
-    else { return false }
+    guard let end, compareBytes(end, high) <= 0 else { return false }
+    if let run = loaded[storeKey] {
+      // What a changed run holds differs from its record.
+      guard !run.isDirty, run.number != nil, compareBytes(low, run.separator) <= 0,
+        !run.entries.indices.contains(where: run.entries.isLargeLeaf)
+      else { return false }
+      loaded[storeKey] = nil
+      try remove(run)
+      try tx.countTree(tree, leaves: -run.countedLeaves, raw: -run.countedRaw)
+      return true
+    }
+    guard let value = try tx.value(Spaces.runs, storeKey) else { return false }
     let head = try RunHead(storeKey: storeKey, value: value)
     guard compareBytes(low, head.separator) <= 0, head.flags & RunHead.hasLargeLeaves == 0,
       try tx.keys(Spaces.deltas, prefix: DeltaRecord.prefix(tree, head.number), limit: 1).isEmpty

@@ -16,10 +16,10 @@ struct Eviction: Sendable {
   private indirect enum Phase: Sendable {
     /// Removing uncovered data: the trees that are left, and the position in the first.
     case sweeping([TreeID], Sweep? = nil)
-    /// Removing queries; the least recently used is the last of the list.
-    case forgetting([Candidate])
+    /// Removing queries.
+    case forgetting(Candidates)
     /// Removing the data of a removed query: its tree and path, and what the tree took before.
-    case clearing(TreeID, Bytes, Sweep, before: Int, [Candidate])
+    case clearing(TreeID, Bytes, Sweep, before: Int, Candidates)
     /// The target was reached in this phase; the eviction continues there if the store's size is
     /// still above it.
     case reached(Phase)
@@ -38,6 +38,24 @@ struct Eviction: Sendable {
   struct Candidate: Sendable {
     let name: Activity.Name
     let lastUse: UInt64
+  }
+
+  /// The queries that are left, the least recently used first. The list is never copied.
+  private struct Candidates: Sendable {
+    private let all: [Candidate]
+    private var left: Int
+
+    /// - Parameter all: the least recently used is the last.
+    init(_ all: [Candidate]) {
+      self.all = all
+      left = all.count
+    }
+
+    mutating func next() -> Candidate? {
+      guard left > 0 else { return nil }
+      left -= 1
+      return all[left]
+    }
   }
 
   /// What the first slice finds.
@@ -96,7 +114,7 @@ struct Eviction: Sendable {
         if try isMet(tx, beginning, activity) { return phase = .reached(phase) }
         if try isSmall(tx, factor) {
           // The cache is small enough; there are only too many queries.
-          phase = .forgetting(try Self.candidates(tx, activity))
+          phase = .forgetting(Candidates(try Self.candidates(tx, activity)))
         } else {
           try sweepSlice(tx, factor, activity, trees, sweep, &swept, isOver)
         }
@@ -160,7 +178,7 @@ struct Eviction: Sendable {
     _ trees: [TreeID], _ current: Sweep?, _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
     guard let tree = trees.first else {
-      return phase = .forgetting(try Self.candidates(tx, activity))
+      return phase = .forgetting(Candidates(try Self.candidates(tx, activity)))
     }
     guard let info = try Trees.info(tx, tree) else {
       return phase = .sweeping(Array(trees.dropFirst()))
@@ -209,11 +227,11 @@ struct Eviction: Sendable {
 
   /// Removes the least recently used query, if it may still be evicted.
   private mutating func forget(
-    _ tx: LeafTransaction, _ activity: Activity, _ candidates: [Candidate],
+    _ tx: LeafTransaction, _ activity: Activity, _ candidates: Candidates,
     _ swept: inout SweptTrees
   ) throws(StoreError) {
     var rest = candidates
-    guard let next = rest.popLast() else {
+    guard let next = rest.next() else {
       return phase = .stuck
     }
     phase = .forgetting(rest)
@@ -241,7 +259,7 @@ struct Eviction: Sendable {
   /// Removes all data that only the removed query covered, so that no part is left.
   private mutating func clear(
     _ tx: LeafTransaction, _ factor: PhysicalFactor, _ tree: TreeID,
-    _ key: Bytes, _ current: Sweep, _ before: Int, _ rest: [Candidate],
+    _ key: Bytes, _ current: Sweep, _ before: Int, _ rest: Candidates,
     _ swept: inout SweptTrees, _ isOver: () -> Bool
   ) throws(StoreError) {
     var sweep = current
