@@ -199,9 +199,7 @@ struct MigrateTests {
     for isGone in [false, true] {
       if isGone { Directory.remove(sandbox.path("from/manifest")) }
       let before = try sandbox.files("from")
-      let (status, text) = try sandbox.spawn("migrate", from, sandbox.url("sqlite", "to"))
-      #expect(status == 76)
-      #expect(text.contains("The source is not sound: ") && !text.contains(".. "), "\(text)")
+      #expect(try sandbox.spawn("migrate", from, sandbox.url("sqlite", "to")).status == 76)
       #expect(try sandbox.files("from") == before)
     }
   }
