@@ -44,6 +44,28 @@ extension Firestore {
     return try result.get()
   }
 
+  /// Asks the engine a question, and waits for the answer; when that is no longer waited for, the question is cancelled.
+  ///
+  /// - Throws: what the question throws, `cancelled`, `failedPrecondition` when the database is terminated meanwhile.
+  nonisolated(nonsending)
+    func ask<Value: Sendable>(
+      _ question:
+        @escaping @Sendable (any DocumentEngine) async throws(FirestoreError) -> Value
+    ) async throws(FirestoreError) -> Value
+  {
+    var asking: Task<Void, Never>?
+    defer { asking?.cancel() }
+    return try await wait { engine, told in
+      asking = Task.detached {
+        do throws(FirestoreError) {
+          told(.success(try await question(engine)))
+        } catch {
+          told(.failure(error))
+        }
+      }
+    }
+  }
+
   /// Has the engine do something, and waits until it says that it has.
   ///
   /// - Throws: what keeps it from being done, `cancelled`.

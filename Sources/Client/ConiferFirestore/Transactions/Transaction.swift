@@ -64,10 +64,11 @@ public final class Transaction: Sendable {
       return try document.target.get()
     }
     let path = try state.withLock { state throws(FirestoreError) in try state.beginRead(target) }
-    let engine = try firestore.engine()
     let found: [Document]
     do throws(FirestoreError) {
-      found = try await engine.lookup([path], user)
+      found = try await firestore.ask { [user] (engine) throws(FirestoreError) in
+        try await engine.lookup([path], user)
+      }
     } catch {
       state.withLock { $0.readFailed(error) }
       throw error
@@ -140,7 +141,10 @@ public final class Transaction: Sendable {
     func commit() async throws(FirestoreError)
   {
     let mutations = try state.withLock { state throws(FirestoreError) in try state.end() }
-    if !mutations.isEmpty { try await firestore.engine().commit(mutations, user) }
+    guard !mutations.isEmpty else { return }
+    try await firestore.ask { [user] (engine) throws(FirestoreError) in
+      try await engine.commit(mutations, user)
+    }
   }
 
   /// Ends the transaction without its writes, after the function threw an error.
