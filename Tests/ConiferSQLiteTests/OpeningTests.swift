@@ -101,14 +101,15 @@ struct OpeningTests {
 
   @Test(
     "Of a store from before kinds were recorded, the files that it made later tell that it was there",
-    arguments: ["-wal", "-shm", "-journal"])
+    arguments: ["-wal", "-journal"])
   func vanishedBefore(ending: String) throws {
     try Platform.makeDirectory(scratch.store)
     Scratch.write([], scratch.store + "/owner")
-    Scratch.write([], scratch.store + "/conifer.sqlite" + ending)
+    Scratch.write([1], scratch.store + "/conifer.sqlite" + ending)
     #expect(opened() == .damaged)
     #expect(Scratch.length(scratch.store + "/conifer.sqlite") == 0)
-    unlink(scratch.store + "/conifer.sqlite" + ending)
+    // An opening that was cut off may leave an empty one, where the database's own name was not durable.
+    Scratch.write([], scratch.store + "/conifer.sqlite" + ending)
     #expect(opened() == nil)
   }
 

@@ -94,11 +94,12 @@ struct OwnerLockTests {
     for text in [nil, "", "pid 1\nstart gone\n"] as [String?] {
       unlink(path)
       if let text { Scratch.write(Bytes(text.utf8), path) }
-      Scratch.write([], scratch.path + "/later")
+      Scratch.write([1], scratch.path + "/later")
       #expect(refusal(path, Self.kept)?.code == .damaged)
       #expect(Scratch.names(scratch.path) == (text == nil ? ["later"] : ["later", "owner"]))
-      unlink(scratch.path + "/later")
+      Scratch.write([], scratch.path + "/later")
       #expect(refusal(path, Self.kept) == nil)
+      unlink(scratch.path + "/later")
     }
     unlink(path)
   }
@@ -110,6 +111,17 @@ struct OwnerLockTests {
     "kind sóme sóme\n", "kind some-kind some-kind\0\n", "Kind other other\n", " kind other other\n",
     "kind \(String(repeating: "k", count: 65)) \(String(repeating: "k", count: 65))\n",
   ]
+
+  @Test("Who does not know the kind leaves a line that was changed", arguments: changed)
+  func kept(text: String) throws {
+    let scratch = try Scratch()
+    let path = scratch.path + "/owner"
+    Scratch.write(Bytes(text.utf8), path)
+    try OwnerLock(path: path).release()
+    #expect(Scratch.read(path) == Bytes(text.utf8))
+    #expect(refusal(path, Self.kept)?.code == .damaged)
+    unlinkAll(scratch.path)
+  }
 
   @Test(
     "What is no whole line of a kind records none, and is replaced",

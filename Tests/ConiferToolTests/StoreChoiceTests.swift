@@ -131,7 +131,7 @@ import Testing
     // Of a store from before kinds were recorded, a file that was made later tells.
     if backend == "lmdb" || backend == "sqlite" {
       _ = try sandbox.file("store/owner", "")
-      if backend == "sqlite" { _ = try sandbox.file("store/conifer.sqlite-wal", "") }
+      if backend == "sqlite" { _ = try sandbox.file("store/conifer.sqlite-wal", "frames") }
       for command in [["get", "/a"], ["set", "/a", "2"]] {
         #expect(await sandbox.run(command, store: url).status == .damaged)
       }

@@ -4,7 +4,7 @@ internal import ConiferStorage
 
 extension LMDBStore {
   /// LMDB makes its lock file when the data file, which is made elsewhere, is in place.
-  static let files = StoreFiles(kind: "lmdb", main: "data.mdb", later: ["lock.mdb", "reserve"])
+  static let files = StoreFiles(kind: "lmdb", main: "data.mdb", later: ["lock.mdb"])
 
   /// Takes the lock, checks the data file before LMDB maps it, and opens the environment.
   static func openEnvironment(

@@ -18,12 +18,10 @@ struct DatabaseFile {
   /// Syncs its files where SQLite's own sync is not enough.
   let customSync: CustomSync?
 
-  /// The log and its index are made beside a database that is complete.
+  /// The log gets its first frame when the database's name is durable; its index may be there before.
   static let files = StoreFiles(
     kind: "sqlite", main: "conifer.sqlite",
-    later: [
-      "conifer.sqlite-wal", "conifer.sqlite-shm", "conifer.sqlite-journal", "reserve",
-    ])
+    later: ["conifer.sqlite-wal", "conifer.sqlite-journal"])
 
   init(directory: String, options: SQLiteOptions, customSync: CustomSync? = Platform.customSync) {
     path = directory + "/" + Self.files.main

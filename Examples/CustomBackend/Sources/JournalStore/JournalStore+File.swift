@@ -3,8 +3,7 @@ import ConiferStorage
 
 extension JournalStore {
   static let name = "journal"
-  /// The reserve is made after the journal, so that it tells that there was one.
-  static let files = StoreFiles(kind: "journal", main: name, later: ["reserve"])
+  static let files = StoreFiles(kind: "journal", main: name)
   static let reserveSize = 1 << 18
   private static let title = Bytes("conifer-journal ".utf8)
   private static let header = title + Bytes("1\n".utf8)

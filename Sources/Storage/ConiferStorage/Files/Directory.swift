@@ -15,6 +15,12 @@ package enum Directory {
     access(path, F_OK) != 0 && errno == ENOENT
   }
 
+  /// Whether there is a file that is not empty.
+  static func hasBytes(_ path: String) -> Bool {
+    var facts = stat()
+    return stat(path, &facts) == 0 && facts.st_size > 0
+  }
+
   /// The names in a directory, in order.
   ///
   /// - Throws: `denied`, `io`.

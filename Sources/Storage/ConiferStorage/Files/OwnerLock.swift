@@ -93,7 +93,8 @@ public final class OwnerLock: Sendable {
       }
       let text = OwnerText(bytes)
       try files?.check(text.kind, in: directory)
-      length = text.kindLength
+      // Who does not know the kind keeps what is left of it.
+      length = files == nil ? text.lineLength : text.kindLength
       if let error = Self.write(name, to: file, at: length, path) { throw error }
     } catch {
       Platform.close(file)

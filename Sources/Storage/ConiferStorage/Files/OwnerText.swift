@@ -17,8 +17,10 @@ struct OwnerText {
 
   /// The kind of the store.
   let kind: Kind
-  /// The bytes of the line that records it.
+  /// The bytes of the line that records it; none where that is damaged, so that it is written anew.
   let kindLength: Int
+  /// The bytes of the line that records it, damaged or not.
+  let lineLength: Int
   /// The owner's process id.
   private(set) var pid: Int32?
   /// When that process was started, as the system says it.
@@ -29,11 +31,11 @@ struct OwnerText {
     let name = first.dropFirst(Self.title.count).prefix { $0 != Self.space }
     let text = String(decoding: name, as: UTF8.self)
     if first.count == bytes.count || first.isEmpty || first.starts(with: Self.owner) {
-      (kind, kindLength) = (.none, 0)
+      (kind, kindLength, lineLength) = (.none, 0, 0)
     } else if let line = Self.line(kind: text), bytes.starts(with: line) {
-      (kind, kindLength) = (.recorded(text), line.count)
+      (kind, kindLength, lineLength) = (.recorded(text), line.count, line.count)
     } else {
-      (kind, kindLength) = (.damaged, 0)
+      (kind, kindLength, lineLength) = (.damaged, 0, first.count + 1)
     }
     for line in String(decoding: bytes, as: UTF8.self).split(separator: "\n") {
       if line.hasPrefix("pid ") { pid = Int32(line.dropFirst(4)) }

@@ -7,7 +7,7 @@ public struct StoreFiles: Hashable, Sendable {
   public let kind: String
   /// The name of the file without which there is no store.
   public let main: String
-  /// The names of files that a store of this kind makes only when its main file is there durably.
+  /// The names of files that a store of this kind alone fills, and only when its main file is there durably.
   public let later: Set<String>
 
   /// The files of a kind of store.
@@ -16,8 +16,8 @@ public struct StoreFiles: Hashable, Sendable {
   ///   - kind: the kind's name, as in URLs: 1 to 64 letters, digits, `+`, `-`, `.` or `_` of ASCII; of
   ///     another name nothing is recorded, so that it is never refused.
   ///   - main: the name of the file without which there is no store.
-  ///   - later: the names of files that are made only when the main file is there durably, so that one
-  ///     of them beside no main file is damage.
+  ///   - later: the names of files that no other kind has, and that get their first byte only when the main file is
+  ///     there durably, so that one with bytes beside no main file is damage.
   public init(kind: String, main: String, later: Set<String> = []) {
     self.kind = kind
     self.main = main
@@ -49,7 +49,7 @@ public struct StoreFiles: Hashable, Sendable {
           + "of \(kind), open it as what it is, which mends the file; otherwise \(main) is missing too. "
           + Self.remedy)
     case .none:
-      guard let file = later.sorted().first(where: { !Directory.isMissing("\(directory)/\($0)") })
+      guard let file = later.sorted().first(where: { Directory.hasBytes("\(directory)/\($0)") })
       else { return }
       trace = "\(file) is only made when"
     }

@@ -110,8 +110,8 @@ package struct ListenMachine: Sendable {
     let number: ViewNumber
     let target: TargetID
     var actions: [SyncAction] = []
-    if options.source == .default, let known = numbers[query.target], targets[known] == nil {
-      // Listeners of the store alone may show what the server said before it was asked no longer.
+    if let known = numbers[query.target], targets[known] == nil {
+      // Its listeners may show what the server said before it was asked no longer.
       for view in viewsByTarget[known] ?? [] { actions += goOffline(view) }
     }
     if let known = views[query], let item = listened[known] {
@@ -184,7 +184,10 @@ package struct ListenMachine: Sendable {
     }
     if !isWatched {
       actions += syncActions(watch.unlisten(target))
-      for view in viewsByTarget[target] ?? [] { listened[view]?.view.stopBeingCurrent() }
+      for view in viewsByTarget[target] ?? [] {
+        listened[view]?.view.stopBeingCurrent()
+        actions += syncActions(limbo.viewEnded(view))
+      }
     }
     if listened[number]?.listeners.isEmpty == true { actions += end(number) }
     return watch.isOnlineStateUnknown ? actions + announce(online.set(.unknown)) : actions

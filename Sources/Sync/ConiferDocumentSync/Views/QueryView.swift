@@ -102,8 +102,11 @@ package struct QueryView: Sendable {
     return Update(snapshot: snapshot, intoLimbo: intoLimbo, outOfLimbo: outOfLimbo)
   }
 
-  /// The server is not asked for the target any longer; the next snapshot says so.
-  mutating func stopBeingCurrent() { isCurrent = false }
+  /// The server is not asked for the target any longer, nor for documents in limbo; the next snapshot says so.
+  mutating func stopBeingCurrent() {
+    isCurrent = false
+    limboPaths = []
+  }
 
   /// What the view shows may differ from the server's until it is current again.
   package mutating func goOffline() -> Update {

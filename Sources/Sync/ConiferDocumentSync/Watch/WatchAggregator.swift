@@ -267,7 +267,9 @@ struct WatchAggregator: Sendable {
   // MARK: Snapshots
 
   /// The first moment of this stream up to which all was said of a target; nil when there was none yet.
-  func completeSince(_ id: TargetID) -> Timestamp? { states[id]?.completeSince }
+  func completeSince(_ id: TargetID) -> Timestamp? {
+    states[id].flatMap { $0.isPending ? nil : $0.completeSince }
+  }
 
   /// All that was said since the last one, as of a moment.
   mutating func event(

@@ -248,8 +248,8 @@ package struct WatchMachine: Sendable {
   /// Up to when the store has all that the server has to say of a target; nil when the server has not said all of it on this
   /// stream.
   package func completeness(of id: TargetID) -> Timestamp? {
-    guard case .open(let aggregator, _) = stream, let since = aggregator.completeSince(id),
-      since <= storedVersion
+    guard targets[id] != nil, case .open(let aggregator, _) = stream,
+      let since = aggregator.completeSince(id), since <= storedVersion
     else { return nil }
     return storedVersion
   }

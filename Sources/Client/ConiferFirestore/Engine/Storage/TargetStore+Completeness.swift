@@ -4,8 +4,8 @@ import ConiferStorage
 import ConiferWire
 
 // The time as of which stored matches are complete. Queries are then answered from them and from
-// documents that were read later. A query for all documents of its source is never answered so, and has no time while
-// nobody listens to it.
+// documents that were read later. A query for all documents of its source is never answered so: its time, if it has one, is
+// removed when its listener leaves.
 extension TargetStore {
   /// Records that the stored matches of a query are complete as of a time. The time is stored now
   /// and then, and at release.
