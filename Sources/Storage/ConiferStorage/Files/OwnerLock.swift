@@ -97,6 +97,8 @@ public final class OwnerLock: Sendable {
       length = files == nil ? text.lineLength : text.kindLength
       if let error = Self.write(name, to: file, at: length, path) { throw error }
     } catch {
+      // As in `release`: a child process that is just being started must not keep the lock.
+      Self.unlock(file)
       Platform.close(file)
       throw error
     }
