@@ -69,7 +69,7 @@ final class Sandbox {
       url, defaults: StorageOptions(budget: nil))
     return try await StoreOptions.opened(configuration) { backend in
       let tree = try await backend.tree(named: "main")
-      return try await body(TreeStore(backend: backend, tree: tree, url: url))
+      return try await body(TreeStore(backend: backend, tree: tree, name: "main", url: url))
     }
   }
 }

@@ -23,7 +23,7 @@ struct EraseCommand: ToolCommand {
   var keyFile: String?
   @Option(help: "The tree: its data and all of its queues, or with --lane only that queue.")
   var tree: String?
-  @Option(help: "The queue of an identity, in the tree \"main\" unless --tree names one.")
+  @Option(help: "The queue of an identity, in --tree or the tree that other commands would take.")
   var lane: String?
   @Flag(help: "Everything; the store cannot be opened any more.")
   var all = false
@@ -41,7 +41,7 @@ struct EraseCommand: ToolCommand {
   func run(_ console: Console) async throws {
     var options = StoreOptions()
     (options.store, options.keyFile, options.json) = (store, keyFile, json)
-    options.tree = tree ?? "main"
+    options.tree = tree
     guard let path = KeyFile.path(keyFile, console), !path.isEmpty else {
       throw Failure.usage("The store's key is not named: give --key-file FILE.")
     }
@@ -79,7 +79,7 @@ struct EraseCommand: ToolCommand {
       _ backend: any StorageBackend, _ options: StoreOptions
     ) throws -> (StoreScope, String) {
       if all { return (.store, "the whole store") }
-      let info = try options.tree(in: backend)
+      let info = try options.tree(.any, in: backend)
       guard let lane else { return (.tree(info.id), "tree \"\(info.name)\" with its queues") }
       let own = Lane(tree: info.id, identity: lane)
       let lanes = try backend.inspect { try $0.lanes(info.id) }

@@ -5,6 +5,9 @@ import ConiferTree
 
 /// The store demo's steps, and the table that it ends with.
 struct StoreDemo {
+  /// The tree that it works in.
+  static let tree = "demo"
+
   let facts: Node
   let chat: ChatGenerator
   let commits: Int
@@ -129,7 +132,7 @@ struct StoreDemo {
   /// Lets another process commit until enough was acknowledged, kills it, and returns the number of
   /// the last commit that it reported.
   private func crash() throws -> Acknowledged {
-    let child = try ChildProcess(["demo-writer", "--store", url, "--tree", options.tree])
+    let child = try ChildProcess(["demo-writer", "--store", url, "--tree", Self.tree])
     var acknowledged = Acknowledged()
     while acknowledged.commits < commits, let line = try child.line() { acknowledged.add(line) }
     child.kill()

@@ -39,7 +39,7 @@ struct StoreDemoCommand: ToolCommand {
     let url = try store ?? DemoFiles.temporaryStore()
     var options = StoreOptions()
     options.store = url
-    options.tree = "demo"
+    options.tree = StoreDemo.tree
     options.keyFile = nil
     options.json = json
     let demo = StoreDemo(

@@ -16,20 +16,15 @@ struct DocImportCommand: ToolCommand {
   @OptionGroup var documents: DocumentOptions
 
   func run(_ console: Console) async throws {
-    let database = try documents.databaseID()
     let now = Timestamp.now
     let input = try DocumentFile(file)
-    var progress = Progress("checking", total: input.size ?? 0, console)
-    defer { progress.finish() }
-    if input.size != nil {
-      var checker = DocumentImporter(input.descriptor, database, now: now)
-      try checker.check { progress.advance(to: $0) }
-      try Platform.rewind(input.descriptor)
-    }
-    try await documents.editing(console) { opened in
+    try await documents.editing(
+      console, prepare: { try check(input, $0, now: now, console) }
+    ) { opened, _ in
       let start = ContinuousClock.now
-      progress = Progress("loading ", total: input.size ?? 0, console)
-      var importer = DocumentImporter(input.descriptor, database, now: now)
+      var progress = Progress("loading ", total: input.size ?? 0, console)
+      defer { progress.finish() }
+      var importer = DocumentImporter(input.descriptor, opened.database, now: now)
       var stored = 0
       do {
         stored = try await importer.load(opened) { bytes, documents in
@@ -45,6 +40,18 @@ struct DocImportCommand: ToolCommand {
       progress.finish()
       try report(stored, importer.bytesRead, start.duration(to: .now), console)
     }
+  }
+
+  /// Reads a file that can be read twice, and stores nothing.
+  private func check(
+    _ input: DocumentFile, _ database: DatabaseID, now: Timestamp, _ console: Console
+  ) throws {
+    guard let size = input.size else { return }
+    var progress = Progress("checking", total: size, console)
+    defer { progress.finish() }
+    var checker = DocumentImporter(input.descriptor, database, now: now)
+    try checker.check { progress.advance(to: $0) }
+    try Platform.rewind(input.descriptor)
   }
 
   private func report(

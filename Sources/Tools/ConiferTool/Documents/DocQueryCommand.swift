@@ -25,9 +25,10 @@ struct DocQueryCommand: ToolCommand {
   @OptionGroup var documents: DocumentOptions
 
   func run(_ console: Console) async throws {
-    let query = try query.query(collection, in: try documents.databaseID())
     let wanted = try aggregates.wanted()
-    try await documents.reading(console) { opened in
+    try await documents.reading(
+      console, prepare: { try query.query(collection, in: $0) }
+    ) { opened, query in
       let answer = try opened.backend.inspectDocuments {
         try $0.query(opened.lane(identity), query)
       }

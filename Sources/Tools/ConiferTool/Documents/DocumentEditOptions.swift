@@ -19,9 +19,7 @@ struct DocumentEditOptions: ParsableArguments {
     _ path: DocumentPath, _ words: String, making: Bool, _ console: Console,
     _ mutation: (DatabaseID) throws -> Mutation
   ) async throws {
-    // The write is checked first, so that a refused one creates no store.
-    let mutation = try mutation(try documents.databaseID())
-    func write(_ opened: OpenDocumentTree) async throws {
+    func write(_ opened: OpenDocumentTree, _ mutation: Mutation) async throws {
       if edit.enqueue {
         try await queue(mutation, words, opened, console)
       } else {
@@ -29,9 +27,9 @@ struct DocumentEditOptions: ParsableArguments {
       }
     }
     if making {
-      try await documents.editing(console, write)
+      try await documents.editing(console, prepare: mutation, write)
     } else {
-      try await documents.reading(console, write)
+      try await documents.reading(console, prepare: mutation, write)
     }
   }
 

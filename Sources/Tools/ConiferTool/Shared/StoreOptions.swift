@@ -7,8 +7,8 @@ struct StoreOptions: ParsableArguments {
   @Option(help: "The store's URL; CONIFER_STORE names it otherwise.")
   var store: String?
 
-  @Option(help: "The tree in the store: its name.")
-  var tree = "main"
+  @Option(help: "The tree in the store: its name; by default the only one, or main of several.")
+  var tree: String?
 
   @Option(
     help: "The file with the store's key, if it is encrypted; CONIFER_KEY_FILE names it otherwise.",
@@ -41,6 +41,7 @@ struct StoreOptions: ParsableArguments {
 struct TreeStore {
   let backend: any StorageBackend
   let tree: TreeID
+  let name: String
   let url: String
   var order = KeyOrder.realtimeDatabase
 
@@ -57,26 +58,43 @@ struct TreeStore {
 }
 
 extension StoreOptions {
+  /// The tree that is made in an empty store, unless one is named.
+  static let defaultTree = "main"
+
   /// Opens the store, creates it and the tree if they are missing, and closes it afterwards.
-  func editing<R>(
-    _ console: Console, _ content: TreeContent = .nodes, _ body: (TreeStore) async throws -> R
+  ///
+  /// - Parameter prepare: checks the input for the tree of the name, before anything is made.
+  func editing<P, R>(
+    _ console: Console, _ content: TreeContent = .nodes, prepare: (String) throws -> P,
+    _ body: (TreeStore, P) async throws -> R
   ) async throws -> R {
     let configuration = try configuration(console)
-    if try !Self.isPresent(configuration), let location = configuration.location,
-      Platform.exists("\(location)/owner")
-    {
+    let isPresent = try Self.isPresent(configuration)
+    let checked = isPresent ? nil : try prepare(tree ?? Self.defaultTree)
+    if !isPresent, let location = configuration.location, Platform.exists("\(location)/owner") {
       console.note(
         "conifer: a store was at \(location) before and its files are gone; a new one is made.")
     }
     return try await Self.opened(configuration) { backend in
       try await Self.tellingOfDamage(backend, console) {
-        if let info = try existing(in: backend) { try content.require(info) }
-        let tree = try await backend.tree(named: tree, order: content.order)
-        let result = try await body(TreeStore(backend: backend, tree: tree, url: name(console)))
+        let info = try existing(content, in: backend)
+        if let info { try content.require(info) }
+        let treeName = info?.name ?? self.tree ?? Self.defaultTree
+        let prepared = try checked ?? prepare(treeName)
+        let tree = try await backend.tree(named: treeName, order: content.order)
+        let store = TreeStore(backend: backend, tree: tree, name: treeName, url: name(console))
+        let result = try await body(store, prepared)
         try await Self.keepBudget(backend, console)
         return result
       }
     }
+  }
+
+  /// Opens the store, creates it and the tree if they are missing, and closes it afterwards.
+  func editing<R>(
+    _ console: Console, _ content: TreeContent = .nodes, _ body: (TreeStore) async throws -> R
+  ) async throws -> R {
+    try await editing(console, content, prepare: { _ in }) { store, _ in try await body(store) }
   }
 
   /// Finishes the backend's housekeeping between commits, since no commits follow.
@@ -93,33 +111,66 @@ extension StoreOptions {
   }
 
   /// Opens a store that is there, with a tree that is there, and closes it afterwards.
+  ///
+  /// - Parameter prepare: checks the input for the tree of the name; what is wrong with it is told also without a store.
+  func reading<P, R>(
+    _ console: Console, _ content: TreeContent = .nodes, prepare: (String) throws -> P,
+    _ body: (TreeStore, P) async throws -> R
+  ) async throws -> R {
+    if try !Self.isPresent(configuration(console)) { _ = try prepare(tree ?? Self.defaultTree) }
+    return try await inspecting(console) { backend in
+      let info = try tree(content, in: backend)
+      let prepared = try prepare(info.name)
+      let store = TreeStore(
+        backend: backend, tree: info.id, name: info.name, url: name(console), order: info.order)
+      return try await body(store, prepared)
+    }
+  }
+
+  /// Opens a store that is there, with a tree that is there, and closes it afterwards.
   func reading<R>(
     _ console: Console, _ content: TreeContent = .nodes, _ body: (TreeStore) async throws -> R
   ) async throws -> R {
-    try await inspecting(console) { backend in
-      let info = try tree(in: backend)
-      try content.require(info)
-      return try await body(
-        TreeStore(backend: backend, tree: info.id, url: name(console), order: info.order))
-    }
+    try await reading(console, content, prepare: { _ in }) { store, _ in try await body(store) }
   }
 
-  /// The tree that is named, which must be there.
-  func tree(in backend: any StorageBackend) throws -> TreeInfo {
-    guard let info = try existing(in: backend) else {
-      let trees = try backend.inspect { try $0.trees() }
-      let names = trees.map { "\"\($0.name)\"" }.joined(separator: ", ")
+  /// The tree that is named, or the one to take when none is, which must be there.
+  func tree(_ content: TreeContent, in backend: any StorageBackend) throws -> TreeInfo {
+    let trees = try backend.inspect { try $0.trees() }
+    // Of a single tree that holds something else, the refusal tells what it holds.
+    let other = tree == nil && trees.count == 1 ? trees[0] : nil
+    guard let info = try existing(content, in: backend) ?? other else {
       throw Failure.missing(
         "no-tree",
-        "There is no tree \"\(tree)\" in this store; "
-          + (trees.isEmpty ? "it has none yet: import or set makes it." : "it has: \(names)."))
+        "There is no tree \"\(tree ?? Self.defaultTree)\" in this store; "
+          + (trees.isEmpty
+            ? "it has none yet: import or set makes it." : "it has: \(Self.names(trees))."))
     }
+    try content.require(info)
     return info
   }
 
-  /// The tree that is named, or nil when there is none.
-  private func existing(in backend: any StorageBackend) throws -> TreeInfo? {
-    try backend.inspect { try $0.trees() }.first { $0.name.utf8.elementsEqual(tree.utf8) }
+  /// The tree that is named; when none is, the only one that holds the content, or `main`.
+  ///
+  /// - Returns: nil when there is none.
+  /// - Throws: `no-tree` when none is named and none of several is called `main`.
+  private func existing(
+    _ content: TreeContent, in backend: any StorageBackend
+  ) throws -> TreeInfo? {
+    let trees = try backend.inspect { try $0.trees() }
+    let named = trees.first { $0.name.utf8.elementsEqual((tree ?? Self.defaultTree).utf8) }
+    guard tree == nil else { return named }
+    let fitting = trees.filter { content.fits($0) }
+    if fitting.count == 1 { return fitting[0] }
+    guard fitting.count > 1 else { return named }
+    if let named, content.fits(named) { return named }
+    throw Failure.missing(
+      "no-tree",
+      "The store has several trees: name one with --tree; it has: \(Self.names(fitting)).")
+  }
+
+  private static func names(_ trees: [TreeInfo]) -> String {
+    trees.map { "\"\($0.name)\"" }.joined(separator: ", ")
   }
 
   /// Opens a store that is there, and closes it afterwards.

@@ -12,20 +12,26 @@ enum TreeContent {
   /// The key order of a tree that is made for it.
   var order: KeyOrder { self == .documents ? .documents : .realtimeDatabase }
 
+  /// Whether a tree holds it.
+  func fits(_ info: TreeInfo) -> Bool {
+    self == .any || (self == .documents) == (info.order == .documents)
+  }
+
   /// Refuses a tree that holds something else.
   func require(_ info: TreeInfo) throws(Failure) {
+    guard !fits(info) else { return }
     switch self {
-    case .documents where info.order != .documents:
+    case .documents:
       throw Failure(
         "invalid", .usage,
         "The tree \"\(info.name)\" holds nodes, not documents: name another one with --tree, such as --tree "
           + "'projects/P/databases/(default)', which conifer doc set or import makes.")
-    case .nodes where info.order == .documents:
+    case .nodes:
       throw Failure(
         "invalid", .usage,
         "The tree \"\(info.name)\" holds documents, not nodes: use the commands of conifer doc, or name "
           + "another tree with --tree.")
-    case .nodes, .documents, .any: break
+    case .any: break
     }
   }
 }
