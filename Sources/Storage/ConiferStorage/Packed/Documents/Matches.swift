@@ -6,29 +6,29 @@ import ConiferTree
 /// The documents that tracked queries match, stored in the rows in which other trees store keys of children.
 extension QueryEditor {
   func setMatches(_ id: QueryID, _ paths: [DocumentPath]) throws(StoreError) {
-    let query = try known(id)
+    let rows = MatchRows(queries, id, try known(id))
     var wanted: Set<Bytes> = []
-    for path in paths { wanted.insert(try queries.matchRow(id, path, of: query)) }
-    for row in try tx.keys(Spaces.queryKeys, prefix: queries.key(id)) where !wanted.contains(row) {
+    for path in paths { wanted.insert(try rows.row(path)) }
+    for row in try tx.keys(Spaces.queryKeys, prefix: rows.prefix) where !wanted.contains(row) {
       try tx.delete(Spaces.queryKeys, row)
     }
-    try add(id, paths, of: query)
+    try add(paths, rows)
   }
 
   func updateMatches(
     _ id: QueryID, added: [DocumentPath], removed: [DocumentPath]
   ) throws(StoreError) {
-    let query = try known(id)
+    let rows = MatchRows(queries, id, try known(id))
     var misplaced: Set<DocumentPath> = []
     for path in removed {
-      guard queries.isPlaced(path, in: query) else {
+      guard let row = rows.find(path) else {
         misplaced.insert(path)
         continue
       }
-      try tx.delete(Spaces.queryKeys, try queries.matchRow(id, path, of: query))
+      try tx.delete(Spaces.queryKeys, row)
     }
     if !misplaced.isEmpty { try remove(misplaced, from: id) }
-    try add(id, added, of: query)
+    try add(added, rows)
   }
 
   /// Removes rows of documents that the query cannot match; they could not be removed otherwise.
@@ -38,13 +38,17 @@ extension QueryEditor {
     }
   }
 
-  private func add(
-    _ id: QueryID, _ paths: [DocumentPath], of query: TrackedQuery
-  ) throws(StoreError) {
+  private func add(_ paths: [DocumentPath], _ rows: MatchRows) throws(StoreError) {
+    guard !paths.isEmpty else { return }
+    // Nothing is looked up where nothing is stored, as when a query is new.
+    let isFirst = try tx.keys(Spaces.queryKeys, prefix: rows.prefix, limit: 1).isEmpty
     for path in paths {
-      try tx.put(
-        Spaces.queryKeys, try queries.matchRow(id, path, of: query),
-        payload: Bytes(path.description.utf8))
+      let (row, payload) = (try rows.row(path), Bytes(path.description.utf8))
+      if isFirst {
+        try tx.putNew(Spaces.queryKeys, row, payload: payload)
+      } else {
+        try tx.put(Spaces.queryKeys, row, payload: payload)
+      }
     }
   }
 
@@ -68,30 +72,45 @@ extension QueryEditor {
   }
 }
 
-extension Queries {
-  /// The row of a document that a query matches: the part of the document's path key after the
-  /// query's.
+/// The rows of the documents that one query matches.
+struct MatchRows {
+  let id: QueryID
+  /// What all of them begin with.
+  let prefix: Bytes
+  /// The path key of what the query reads.
+  private let place: Bytes
+  private let group: Bytes?
+
+  init(_ queries: Queries, _ id: QueryID, _ query: TrackedQuery) {
+    self.id = id
+    prefix = queries.key(id)
+    place = PathKey.encode(query.path, queries.order)
+    group = query.group.map { Bytes($0.utf8) }
+  }
+
+  /// The row of a document: the part of its path key after the query's.
   ///
   /// - Throws: `invalid` when the document is not of the query's collection or group.
-  func matchRow(
-    _ id: QueryID, _ document: DocumentPath, of query: TrackedQuery
-  ) throws(StoreError) -> Bytes {
-    guard isPlaced(document, in: query) else {
+  func row(_ document: DocumentPath) throws(StoreError) -> Bytes {
+    guard let row = find(document) else {
       throw StoreError(
         .invalid,
         "\(document) is not in what query \(id.rawValue) reads: give documents of its collection or "
           + "group.")
     }
-    let place = PathKey.encode(query.path, order)
-    return row(id, Bytes(DocumentKey.encode(document)[place.count...]))
+    return row
   }
 
-  /// Whether a document is of a query's collection or group.
-  func isPlaced(_ document: DocumentPath, in query: TrackedQuery) -> Bool {
-    DocumentKey.encode(document).starts(with: PathKey.encode(query.path, order))
-      && query.mayMatch(document)
+  /// The row of a document, or nil when it is not of the query's collection or group.
+  func find(_ document: DocumentPath) -> Bytes? {
+    let key = DocumentKey.encode(document)
+    guard key.starts(with: place) else { return nil }
+    if let group, !document.collection.id.utf8.elementsEqual(group) { return nil }
+    return Queries.row(prefix, key[place.count...])
   }
+}
 
+extension Queries {
   /// The documents that a query matches, in their order.
   func matches(_ id: QueryID) throws(StoreError) -> [DocumentPath] {
     try matchRows(id).map(\.path).sorted()
@@ -127,15 +146,20 @@ extension TrackedQuery {
       resumeToken: resumeToken)
   }
 
-  /// Whether the query reads the collection or group of a document. A group with an id that no
-  /// collection can have reads all documents; one with a bundle's documents has such an id.
+  /// Whether the query reads the collection or group of a document.
   package func mayMatch(_ document: DocumentPath) -> Bool {
     guard path.count == 0 else { return path.contains(DocumentKey.treePath(document)) }
-    guard let zero = parameters.utf8.firstIndex(of: 0),
-      let group = DocumentTarget.group(ofCanonical: parameters[zero...].dropFirst())
-    else { return true }
-    return group.utf8.contains(UInt8(ascii: "/"))
-      || document.collection.id.utf8.elementsEqual(group.utf8)
+    return group.map { document.collection.id.utf8.elementsEqual($0.utf8) } ?? true
+  }
+
+  /// The id of the group of collections that the query reads; nil for one that reads all below its path. A group with an id
+  /// that no collection can have reads all documents; one with a bundle's documents has such an id.
+  fileprivate var group: String? {
+    guard path.count == 0, let zero = parameters.utf8.firstIndex(of: 0),
+      let group = DocumentTarget.group(ofCanonical: parameters[zero...].dropFirst()),
+      !group.utf8.contains(UInt8(ascii: "/"))
+    else { return nil }
+    return group
   }
 
   /// Whether the tracked query is this query of this user: it was saved for that user, or for the

@@ -52,6 +52,6 @@ extension RecordRepair {
     let queries = Queries(view: tx, tree: info.id, order: info.order)
     let id = QueryID(rawValue: StoreKey.numberAfterTree(key))
     guard let query = try queries.query(id) else { return false }
-    return (try? queries.matchRow(id, path, of: query)) != key
+    return MatchRows(queries, id, query).find(path) != key
   }
 }

@@ -118,7 +118,7 @@ struct SpaceExplainer {
     if stored.query.isDefault { return true }
     if queries.order == .documents {
       guard let document = DocumentKey.document(path),
-        let row = try? queries.matchRow(stored.id, document, of: stored.query)
+        let row = MatchRows(queries, stored.id, stored.query).find(document)
       else { return false }
       return try snapshot.get(Spaces.queryKeys, row) { _ in true } ?? false
     }

@@ -157,14 +157,15 @@ struct Queries {
   func keyRow(_ id: QueryID, _ key: Key) -> Bytes {
     var segment = Bytes()
     PathKey.append(key, order, to: &segment)
-    return row(id, segment)
+    return Self.row(self.key(id), segment[...])
   }
 
   /// The row of a child or document that a query holds, by its path key after the query's; a long
   /// one ends in a hash.
-  func row(_ id: QueryID, _ segment: Bytes) -> Bytes {
-    guard segment.count > Self.longestSegment else { return key(id) + segment }
-    return key(id) + Self.cut(segment) + StoreKey.number(XXHash64.hash(segment))
+  static func row(_ prefix: Bytes, _ segment: ArraySlice<UInt8>) -> Bytes {
+    guard segment.count > longestSegment else { return prefix + segment }
+    return prefix + segment.prefix(longestSegment)
+      + StoreKey.number(XXHash64.hash(Bytes(segment)))
   }
 
   /// How many bytes of a key's segment a row holds.

@@ -94,7 +94,7 @@ extension Verifier {
     guard let path = try? DocumentPath(text) else { return false }
     // The rows of a query that is not there are orphans.
     guard let query = try queries.query(id) else { return true }
-    return (try? queries.matchRow(id, path, of: query)) == row
+    return MatchRows(queries, id, query).find(path) == row
   }
 
   /// Checks pins.
