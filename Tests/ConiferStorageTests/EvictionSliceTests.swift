@@ -161,6 +161,19 @@ import Testing
     #expect(left == ["rooms": ["r1": Self.room(1, leaves: 8000)]])
   }
 
+  @Test func `An eviction reads few records for each run that goes`() async throws {
+    let store = ProbeStore()
+    _ = try await Self.filled(store, leaves: 2000)
+    let runs = try store.base.keys(Spaces.runs).count
+    let backend = try PackedBackend(store, name: "probe", options: Self.options)
+    let before = store.lent.withLock { $0 }
+    _ = try await backend.evict(to: 0, dryRun: false)
+    let read = store.lent.withLock { $0 } - before
+    let gone = runs - (try store.base.keys(Spaces.runs).count)
+    #expect(gone > 250, "\(gone) runs")
+    #expect(Double(read) < 5.5 * Double(gone), "\(read) records for \(gone) runs")
+  }
+
   @Test
   func `However far a cache was over its budget when it was opened, no commit waits for a slice`()
     async throws

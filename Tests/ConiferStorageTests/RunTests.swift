@@ -128,4 +128,36 @@ import Testing
     try await backend.commit([.wipe(tree)])
     #expect(try store.keys(Spaces.chunks).isEmpty)
   }
+
+  /// Edits of a room that come before it goes in the same commit.
+  @Test(arguments: [
+    [("k000", "v000")], [("k000", "longer than before")], [("k000", ""), ("k001", "other")],
+    [("large", "small")],
+  ])
+  func `A room that goes in the commit that changed it leaves nothing`(
+    _ edits: [(key: String, text: String)]
+  ) async throws {
+    let store = MemoryStore()
+    let options = StorageOptions(compression: .none)
+    let backend = try MemoryBackend(store, name: "memory", options: options)
+    let tree = try await backend.tree(named: "main")
+    var leaves = (1000..<4000).map { (Key("k\($0)"), Node(.string("value \($0) of the room"))) }
+    leaves.append((Key("k000"), Node(.string("v000"))))
+    leaves.append((Key("large"), Node(.string(String(repeating: "large ", count: 60_000)))))
+    try await backend.commit([
+      .overwrite(tree, "room", Node(children: leaves)), .overwrite(tree, "z", 1),
+    ])
+    while try await backend.tidy(.seconds(1)) {}
+    #expect(try store.keys(Spaces.runs).count > 2)
+    #expect(try !store.keys(Spaces.chunks).isEmpty)
+    try await backend.commit(
+      edits.map { edit in
+        let leaf = edit.text.isEmpty ? Node.empty : Node(.string(edit.text))
+        return .overwrite(tree, Path("room/\(edit.key)"), leaf)
+      } + [.overwrite(tree, "room", .empty)])
+    #expect(try store.keys(Spaces.chunks).isEmpty)
+    try expectExactUsage(store, "after \(edits)")
+    let left = try backend.read { (view) throws(StoreError) in try view.node(tree, .root) }
+    #expect(left == ["z": 1])
+  }
 }
