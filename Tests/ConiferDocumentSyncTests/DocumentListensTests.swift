@@ -34,14 +34,15 @@ import Testing
       DocumentQuery(.document(F.path("c/b")), in: F.database), below,
     ]
     var listens = Self.listens(queries)
-    #expect(Self.told(listens.changed([F.document("a")])) == [1, 2, 3])
-    #expect(Self.told(listens.changed([F.document("b")])) == [1, 2, 4])
+    #expect(Self.told(listens.changed([F.document("a")], .write)) == [1, 2, 3])
+    #expect(Self.told(listens.changed([F.document("b")], .write)) == [1, 2, 4])
     _ = listens.unlisten(1)
-    #expect(Self.told(listens.changed([F.document("a", 2), F.document("b", 2)])) == [2, 3, 4])
+    let both = [F.document("a", 2), F.document("b", 2)]
+    #expect(Self.told(listens.changed(both, .write)) == [2, 3, 4])
     #expect(listens.listenedSources == Set((queries.remove(at: 1), queries).1.map(\.source)))
     #expect(listens.needs(F.path("c/a")) && !listens.needs(F.path("c/z")))
     for id: ListenerID in [2, 3, 4] { _ = listens.unlisten(id) }
-    #expect(listens.changed([F.document("a", 3)]).isEmpty && !listens.needs(F.path("c/a")))
+    #expect(listens.changed([F.document("a", 3)], .write).isEmpty && !listens.needs(F.path("c/a")))
   }
 
   @Test func `hold once what several of them show, and show what the store has`() throws {
@@ -164,12 +165,12 @@ import Testing
     _ = listens.listen(
       1, query, ListenOptions(includesMetadataChanges: true, source: .cache),
       stored: StoredQuery(documents: documents))
-    guard case .read? = listens.changed([F.missing("a")]).first else {
+    guard case .read? = listens.changed([F.missing("a")], .write).first else {
       Issue.record("A document left a full limit, and nobody reads the query.")
       return
     }
     // The read fails, and another document goes.
-    #expect(listens.changed([F.missing("b")]).isEmpty && !listens.isSynced(query))
+    #expect(listens.changed([F.missing("b")], .write).isEmpty && !listens.isSynced(query))
     #expect(Self.told(listens.setEnabled(false)).isEmpty)
     let filled = listens.refilled(query, [F.document("c", 3), F.document("d", 4)])
     guard case .tell(1, let snapshot, _)? = filled.first else {

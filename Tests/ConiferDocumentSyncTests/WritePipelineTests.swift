@@ -180,10 +180,22 @@ import Testing
     #expect(pending.wait(1, until: nil) == true)
     #expect(pending.wait(2, until: 5) == false)
     #expect(pending.wait(3, until: 6) == false)
-    #expect(pending.ended(4).isEmpty)
-    #expect(pending.ended(5) == [2])
-    #expect(pending.ended(6) == [3])
-    #expect(pending.ended(7).isEmpty)
+    #expect(pending.ended(left: [5, 6]).isEmpty)
+    #expect(pending.ended(left: [6]) == [2])
+    #expect(pending.ended(left: []) == [3])
+    #expect(pending.ended(left: []).isEmpty)
+  }
+
+  @Test func `waits for none that was refused and is queued again meanwhile`() {
+    var pending = PendingWriteWaiters()
+    #expect(pending.wait(1, until: 5) == false)
+    pending.requeued(3)
+    #expect(pending.wait(2, until: 5) == false)
+    #expect(!pending.isAwaited(3) && pending.isAwaited(4))
+    #expect(pending.ended(left: [3, 4]).isEmpty)
+    #expect(pending.ended(left: [3]) == [1])
+    #expect(pending.isAwaited(3))
+    #expect(pending.ended(left: [6]) == [2])
   }
 
   @Test func `fails when the user changes`() {
@@ -191,6 +203,6 @@ import Testing
     #expect(pending.wait(2, until: 5) == false)
     #expect(pending.wait(3, until: 6) == false)
     #expect(pending.userChanged() == [2, 3])
-    #expect(pending.ended(9).isEmpty)
+    #expect(pending.ended(left: []).isEmpty)
   }
 }

@@ -5,6 +5,7 @@ import ConiferStorage
 import ConiferWire
 import Foundation
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferFirestore
@@ -326,6 +327,30 @@ struct ClientTests {
       }
       Issue.record("It succeeded.")
     } catch { #expect((error as? FirestoreError)?.code == .aborted) }
+    try await world.end()
+  }
+
+  @Test("A transaction does not run again as another user")
+  func transactionOfAnother() async throws {
+    let signIn = EngineSignIn()
+    signIn.set(.user("ann"))
+    let world = try ClientWorld {
+      $0.clock = ImmediateClock()
+      $0.tokenProvider = signIn
+    }
+    let eros = world.firestore.document("rooms/eros")
+    let runs = Gathered<Int>()
+    do {
+      try await world.firestore.runTransaction { [firestore = world.firestore] transaction in
+        runs.add(1)
+        _ = try await transaction.getDocument(eros)
+        signIn.set(.user("bob"))
+        firestore.tokenDidChange()
+        transaction.setData(["n": 2], forDocument: eros)
+      }
+      Issue.record("It succeeded.")
+    } catch { #expect((error as? FirestoreError)?.code == .cancelled, "\(error)") }
+    #expect(runs.all.count == 1)
     try await world.end()
   }
 

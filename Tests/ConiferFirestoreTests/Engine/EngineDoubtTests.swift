@@ -102,6 +102,32 @@ import Testing
     await world.end()
   }
 
+  /// The answer comes in the step that finds out that the storage fails.
+  @Test(arguments: EngineStore.allCases, Doubt.all)
+  func `keeps the server's answer to another write`(store: EngineStore, doubt: Doubt) async throws {
+    let world = try EngineWorld(store) { [disk] in $0.storage = $0.storage?.failing(disk) }
+    let first = try world.set("rooms/a", 1)
+    await world.waitUntilIdle()
+    #expect(world.server.sent.count == 1)
+    disk.fail(doubt.chances)
+    let other = try Mutation.set(
+      DocumentPath("rooms/b"), [("n", .value(.integer(2)))], in: EngineWorld.database)
+    world.engine.run { [engine = world.engine, server = world.server] _ in
+      _ = engine.write([other], nil)
+      try? server.accept(at: 1000)
+    }
+    await world.waitUntilIdle()
+    await heal(world)
+    world.clock.advance(by: 60_000)
+    await world.waitUntilIdle()
+    try await acceptAll(world)
+    #expect(try await first.outcome == .acknowledged)
+    let sent = world.server.allSent.flatMap { $0.map(\.path.id) }
+    #expect(sent == (doubt.isMade ? ["a", "b"] : ["a"]))
+    #expect(world.told.take().count { $0 == "rooms/a: done" } == 1)
+    await world.end()
+  }
+
   @Test func `takes no later write for one of the same content that the store does not have`()
     async throws
   {

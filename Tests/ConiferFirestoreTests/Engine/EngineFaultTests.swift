@@ -42,6 +42,9 @@ import Testing
     other.listen(1, try world.query("rooms"), ListenOptions()) { told.add(EngineWorld.text($0)) }
     await other.waitUntilIdle()
     #expect(told.take() == ["unavailable"])
+    await #expect {
+      try await world.configuration.wipe()
+    } throws: { ($0 as? FirestoreError)?.code == .failedPrecondition }
     await world.end()
   }
 

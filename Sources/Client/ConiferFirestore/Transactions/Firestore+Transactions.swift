@@ -41,15 +41,17 @@ extension Firestore {
     }
     var backoff = StreamBackoff()
     var attempts = 0
+    // What one user asked for is not done as another one.
+    let user = TransactionUser()
     while true {
       try await pause(&backoff)
       attempts += 1
-      switch try await attempt(Transaction(self), body) {
+      switch try await attempt(Transaction(self, user), body) {
       case .success(let value): return value
       case .failure(let error):
-        guard error.isRetryableInTransaction, !isTerminated, attempts < maxAttempts else {
-          throw error
-        }
+        guard error.isRetryableInTransaction, !user.hasChanged, !isTerminated,
+          attempts < maxAttempts
+        else { throw error }
         if error.code == .resourceExhausted { backoff.jumpToLongest() }
       }
     }

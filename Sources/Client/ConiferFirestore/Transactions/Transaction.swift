@@ -12,9 +12,12 @@ import Synchronization
 public final class Transaction: Sendable {
   private let firestore: Firestore
   private let state = Mutex(TransactionState())
-  private let user = TransactionUser()
+  private let user: TransactionUser
 
-  init(_ firestore: Firestore) { self.firestore = firestore }
+  init(_ firestore: Firestore, _ user: TransactionUser) {
+    self.firestore = firestore
+    self.user = user
+  }
 
   /// Reads a document from the server; blocks the calling thread until that has answered.
   ///

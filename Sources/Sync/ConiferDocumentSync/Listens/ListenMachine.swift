@@ -212,10 +212,10 @@ package struct ListenMachine: Sendable {
 
   // MARK: Documents
 
-  /// Documents changed because a write was made, accepted or refused. Waiting writes are applied
-  /// to them.
-  package mutating func changed(_ documents: [Document]) -> [SyncAction] {
-    take(documents, nil)
+  /// Documents changed because a write was made, accepted or refused, or another user is signed in. Waiting writes are
+  /// applied to them.
+  package mutating func changed(_ documents: [Document], _ cause: ChangeCause) -> [SyncAction] {
+    take(documents, cause, nil)
   }
 
   /// The store has taken in an event.
@@ -226,7 +226,7 @@ package struct ListenMachine: Sendable {
   package mutating func stored(_ event: RemoteEvent, _ documents: [Document]) -> [SyncAction] {
     watch.stored(event)
     limbo.stored(event)
-    var actions = take(documents, event)
+    var actions = take(documents, .server, event)
     // The server refused to send a document: it is no longer listened to, whether it is in limbo
     // or not.
     if event.version == .zero {
@@ -274,7 +274,9 @@ package struct ListenMachine: Sendable {
     syncActions(watch.unlisten(target)) + refused(target, error)
   }
 
-  private mutating func take(_ documents: [Document], _ event: RemoteEvent?) -> [SyncAction] {
+  private mutating func take(
+    _ documents: [Document], _ cause: ChangeCause, _ event: RemoteEvent?
+  ) -> [SyncAction] {
     var actions: [SyncAction] = []
     for (number, documents) in affected(by: documents, event) {
       // No copy of the view is held, so that it is changed in place.
@@ -282,7 +284,7 @@ package struct ListenMachine: Sendable {
       let target = listened.values[place].target
       let waiting = listened.values[place].refill
       let changes = listened.values[place].view.changes(
-        documents, after: waiting?.changes, asOf: moment(of: target, event),
+        documents, cause, after: waiting?.changes, asOf: moment(of: target, event),
         event?.targets[target])
       if let waiting {
         // The requested read has not finished yet; its result will also cover these changes.

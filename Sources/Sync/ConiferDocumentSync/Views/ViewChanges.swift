@@ -1,5 +1,17 @@
 package import ConiferDocument
 
+/// What changes the documents of views.
+package enum ChangeCause: Sendable {
+  /// The server said so: it sent them, or accepted a write.
+  case server
+  /// A write was made here, or has gone: the server refused it, or the app discarded it.
+  case write
+  /// Another user is signed in, with other writes.
+  case user
+
+  fileprivate var isServers: Bool { self == .server }
+}
+
 /// The effect of changed documents on a view, which is computed but not applied yet.
 package struct ViewChanges: Sendable {
   /// The documents.
@@ -30,18 +42,20 @@ extension QueryView {
   ///
   /// - Parameters:
   ///   - changed: the documents as they are now, those that no longer exist or match, too.
+  ///   - cause: what changed them.
   ///   - previous: earlier changes that asked for a refill.
   ///   - moment: up to when the server has said everything of the query's target, if that is new.
   ///   - change: what it has said.
   package func changes(
-    _ changed: ArraySlice<Document>, after previous: ViewChanges? = nil,
-    asOf moment: Timestamp? = nil, _ change: TargetChange? = nil
+    _ changed: ArraySlice<Document>, _ cause: ChangeCause = .server,
+    after previous: ViewChanges? = nil, asOf moment: Timestamp? = nil,
+    _ change: TargetChange? = nil
   ) -> ViewChanges {
     if previous == nil, let first = firstChanges(changed) { return first }
     var result = previous ?? unchanged
     result.needsRefill = false
     let edge = Edge(of: result.documents, query)
-    for document in changed { take(document, edge, into: &result) }
+    for document in changed { take(document, cause, edge, into: &result) }
     if !result.heldResults.isEmpty {
       if let moment { showPassedResults(asOf: moment, change, edge, &result) }
       showResultsBeyondLimit(isRefilled: previous != nil, &result)
@@ -57,10 +71,10 @@ extension QueryView {
 
   /// The same for documents in an array of their own.
   package func changes(
-    _ changed: [Document], after previous: ViewChanges? = nil, asOf moment: Timestamp? = nil,
-    _ change: TargetChange? = nil
+    _ changed: [Document], _ cause: ChangeCause = .server, after previous: ViewChanges? = nil,
+    asOf moment: Timestamp? = nil, _ change: TargetChange? = nil
   ) -> ViewChanges {
-    changes(changed[...], after: previous, asOf: moment, change)
+    changes(changed[...], cause, after: previous, asOf: moment, change)
   }
 
   /// A fast path for an empty view; nil when the view has documents, or one document comes twice.
@@ -84,15 +98,17 @@ extension QueryView {
     return result
   }
 
-  private func take(_ document: Document, _ edge: Edge?, into result: inout ViewChanges) {
+  private func take(
+    _ document: Document, _ cause: ChangeCause, _ edge: Edge?, into result: inout ViewChanges
+  ) {
     let path = document.path
     let old = result.documents[path]
     if !result.heldResults.isEmpty { result.heldResults.remove(path) }
     let isMutated =
       document.writes == .pending
       // An accepted write counts as pending until the server sends it back, if the view had shown
-      // it as pending.
-      || document.writes == .committed && pendingPaths.contains(path)
+      // it as pending to the user who made it.
+      || document.writes == .committed && pendingPaths.contains(path) && cause != .user
     guard target.matches(document) else {
       guard let old else { return }
       result.changes.track(DocumentChange(.removed, old))
@@ -102,8 +118,9 @@ extension QueryView {
       return
     }
     if let old {
-      // The server sends the result of an accepted write later: listeners get one event, not two.
-      if old.writes == .pending, document.writes == .committed {
+      // The server sends the result of an accepted write later: listeners get one event, not two. Where a later write
+      // has gone, what it showed goes at once.
+      if cause.isServers, old.writes == .pending, document.writes == .committed {
         result.heldResults.insert(document)
         return
       }

@@ -3,7 +3,14 @@ package struct PendingWriteWaiters: Sendable {
   /// Who waits; the caller numbers them.
   package typealias Waiter = UInt64
 
-  private var waiters: [(waiter: Waiter, last: BatchID)] = []
+  private struct Waiting {
+    let waiter: Waiter
+    let last: BatchID
+    /// Batches that had been refused when it began to wait, and were queued again since.
+    var leftOut: Set<BatchID> = []
+  }
+
+  private var waiters: [Waiting] = []
 
   /// Nobody waits.
   package init() {}
@@ -14,17 +21,31 @@ package struct PendingWriteWaiters: Sendable {
   /// - Returns: whether there is nothing to wait for.
   package mutating func wait(_ waiter: Waiter, until last: BatchID?) -> Bool {
     guard let last else { return true }
-    waiters.append((waiter, last))
+    waiters.append(Waiting(waiter: waiter, last: last))
     return false
   }
 
-  /// A batch was accepted or refused, and so was every earlier one.
+  /// A batch that was refused is queued again: nobody waits for it who waits already.
+  package mutating func requeued(_ batch: BatchID) {
+    for place in waiters.indices { waiters[place].leftOut.insert(batch) }
+  }
+
+  /// Whether a batch is left out by nobody.
+  package func isAwaited(_ batch: BatchID) -> Bool {
+    !waiters.contains { $0.leftOut.contains(batch) }
+  }
+
+  /// A batch was accepted or refused.
   ///
-  /// - Returns: who has waited for it.
-  package mutating func ended(_ batch: BatchID) -> [Waiter] {
-    let done = waiters.filter { $0.last <= batch }.map(\.waiter)
-    waiters.removeAll { $0.last <= batch }
-    return done
+  /// - Parameter left: the batches that have not ended, ascending, up to the first that `isAwaited`.
+  /// - Returns: who waits for none any more.
+  package mutating func ended(left: [BatchID]) -> [Waiter] {
+    let done = waiters.filter { waiting in
+      let oldest = left.first { !waiting.leftOut.contains($0) }
+      return oldest.map { $0 > waiting.last } ?? true
+    }
+    waiters.removeAll { waiting in done.contains { $0.waiter == waiting.waiter } }
+    return done.map(\.waiter)
   }
 
   /// Another user is signed in, whose writes are others.

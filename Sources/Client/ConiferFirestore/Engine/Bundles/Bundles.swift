@@ -190,7 +190,7 @@ final class Bundles {
     }
     try store.commit([.documents(store.tree, edits)])
     _ = listening.recovery.attempt { [store, listening] () throws(StoreError) in
-      listening.changed(try store.known(paths))
+      listening.changed(try store.known(paths), .server)
     }
   }
 

@@ -168,7 +168,7 @@ extension Listening {
     _ = recovery.attempt { [self] () throws(StoreError) in
       try targets.forget()
       // A lost write no longer changes the documents that are shown.
-      changed(try store.known(listens.pendingPaths.sorted()))
+      changed(try store.known(listens.pendingPaths.sorted()), .write)
       run(listens.lost())
     }
   }

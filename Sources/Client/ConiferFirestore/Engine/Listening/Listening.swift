@@ -133,10 +133,12 @@ final class Listening {
   // MARK: What changes
 
   /// Documents have changed: a write was made, accepted or refused, or another user is signed in.
-  func changed(_ documents: [Document]) { run(listens.changed(documents)) }
+  func changed(_ documents: [Document], _ cause: ChangeCause) {
+    run(listens.changed(documents, cause))
+  }
 
   /// Documents have changed. Listeners that cover a document that cannot be shown end.
-  func changed(_ shown: ShownDocuments) {
+  func changed(_ shown: ShownDocuments, _ cause: ChangeCause) {
     if !shown.unknown.isEmpty {
       let refusal = StatusError(
         .failedPrecondition,
@@ -148,7 +150,7 @@ final class Listening {
         run(listens.refuse(target, refusal))
       }
     }
-    changed(shown.known)
+    changed(shown.known, cause)
   }
 
   /// The network may be used, or not.

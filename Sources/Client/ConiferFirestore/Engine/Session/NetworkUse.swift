@@ -70,10 +70,13 @@ final class NetworkUse {
 
   /// Does something while the network is not used, and then uses it again if it may be used.
   ///
-  /// - Throws: what the closure throws; the network is not used then.
+  /// - Throws: what the closure throws; the network is not used then, and listeners hear that they are offline.
   func pause(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     set(false, listens: false, .unknown)
-    try body()
+    do throws(StoreError) { try body() } catch {
+      listening.setEnabled(false)
+      throw error
+    }
     update()
   }
 

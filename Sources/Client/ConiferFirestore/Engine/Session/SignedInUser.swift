@@ -18,6 +18,8 @@ final class SignedInUser {
   private(set) var identity = ""
   /// The identity whose writes the engine shows, and whose token it uses.
   private var shown = ""
+  /// How many changes of user the engine has not made yet.
+  private var changesLeft = 0
   /// The identity that is stored for the next start; nil when none is.
   private var stored: String?
   private var questions = TokenQuestions()
@@ -171,10 +173,14 @@ final class SignedInUser {
       let name = new?.identity ?? ""
       guard name.utf8.elementsEqual(identity.utf8) else {
         identity = name
+        changesLeft += 1
         return .user(new)
       }
       // The token of a user who is not shown yet is taken with the change of user.
-      guard isShown else { return .none }
+      guard isShown else {
+        changeIsDeferred()
+        return .none
+      }
       if token.isRefused(new?.token), !ended.isForced {
         // It was refused while the provider was asked for any. It tells who is signed in nevertheless.
         if ended.isIdentification, !questions.identify { becameIdentified() }
@@ -204,7 +210,17 @@ final class SignedInUser {
 
   // MARK: What is known
 
-  private var isShown: Bool { shown.utf8.elementsEqual(identity.utf8) }
+  /// Whether the engine shows who is signed in, and will show nobody else before.
+  private var isShown: Bool { changesLeft == 0 && shown.utf8.elementsEqual(identity.utf8) }
+
+  /// A change of user waits for the storage: whoever waits for a token is told so.
+  func changeIsDeferred() {
+    let error = StatusError(
+      .unavailable,
+      "Another user signed in, and the storage cannot keep that yet: it is tried again. Ask again later."
+    )
+    tell(.failure(error))
+  }
 
   /// Stores a user, whose writes are about to be shown, as the user of the next start.
   ///
@@ -216,6 +232,7 @@ final class SignedInUser {
 
   /// The engine shows a user's writes from now on: streams are opened with that user's token.
   func shows(_ new: AuthToken?) {
+    changesLeft -= 1
     shown = new?.identity ?? ""
     token = HeldToken(new, at: setup.clock.wallTime)
   }

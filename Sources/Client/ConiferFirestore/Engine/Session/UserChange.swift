@@ -18,12 +18,13 @@ struct UserChange {
 
   /// Another user is signed in; changes that cannot be stored are done later, one after the other.
   func begin(_ token: AuthToken?) {
-    _ = recovery.attempt { () throws(StoreError) in
+    let isDone = recovery.attempt { () throws(StoreError) in
       try network.pause { () throws(StoreError) in
         try show(token?.identity ?? "")
         user.shows(token)
       }
     }
+    if !isDone { user.changeIsDeferred() }
   }
 
   private func show(_ identity: String) throws(StoreError) {
@@ -37,19 +38,20 @@ struct UserChange {
     store.engine.show(new)
     sending.userChanged(token: token)
     writes.waiters.userChanged()
-    listening.changed(shown)
+    listening.changed(shown, .user)
     pinned.userChanged()
   }
 
-  /// The documents that listeners cover and that have waiting writes of either user, as the new
-  /// user sees them.
+  /// The documents that listeners cover and that have waiting writes of either user, or did until the server accepted
+  /// them, as the new user sees them.
   private func written(_ old: Lane, _ new: Lane) throws(StoreError) -> ShownDocuments {
     let sources = listening.listens.listenedSources
     let isAnywhere = sources.contains { $0.collection == nil }
     let collections: [CollectionPath?] =
       isAnywhere ? [nil] : Set(sources.compactMap(\.collection)).sorted()
     return try store.read { (view, _) throws(StoreError) in
-      var paths: Set<DocumentPath> = []
+      // Views show as waiting what the server has accepted and not sent back yet.
+      var paths = listening.listens.pendingPaths
       for lane in [old, new] {
         for collection in collections {
           paths.formUnion(try view.overlaidPaths(lane, in: collection))

@@ -22,6 +22,12 @@ extension FirestoreConfiguration {
       try await backend.close()
       try storage.emptySetAside()
     } catch {
+      if error.code == .busy {
+        throw FirestoreError(
+          .failedPrecondition,
+          "What is kept was not removed, as another client or process uses it: terminate that one first. "
+            + error.message)
+      }
       throw FirestoreError(error, "What is kept was not removed")
     }
   }

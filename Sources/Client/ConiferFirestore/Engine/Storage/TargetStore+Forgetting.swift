@@ -8,6 +8,8 @@ extension TargetStore {
   ///
   /// - Throws: when that cannot be stored; it may be called again.
   func forget() throws(StoreError) {
+    // Queries that were just stored may be lost, too.
+    endPreparing()
     var edits: [StorageEdit] = []
     for id in all {
       guard let old = rows[id] else { continue }

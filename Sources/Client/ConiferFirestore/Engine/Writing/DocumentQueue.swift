@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferDocumentSync
 import ConiferEngine
 import ConiferKeyValue
 import ConiferStorage
@@ -99,7 +100,8 @@ struct DocumentQueue {
       (view) throws(StoreError) in
       try view.entry(id.lane, id.number)?.state == .queued
     } then: { [writes, sending] in
-      writes.changed(batch, in: id.lane)
+      writes.waiters.requeued(id.number)
+      writes.changed(batch, .write, in: id.lane)
       sending.requeued()
     }
   }
@@ -153,7 +155,7 @@ struct DocumentQueue {
       writes.end(
         id, .discarded,
         DatabaseError(.discarded, "The app discarded the write \(receiptID)\(doubt)."))
-      writes.changed(batch ?? .unreadable, in: id.lane)
+      writes.changed(batch ?? .unreadable, .write, in: id.lane)
     } otherwise: { [sending] in
       // The pipeline may have read it already to send it next.
       sending.requeued()

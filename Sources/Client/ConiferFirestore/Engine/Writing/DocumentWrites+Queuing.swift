@@ -1,4 +1,5 @@
 import ConiferDocument
+import ConiferDocumentSync
 import ConiferEngine
 import ConiferKeyValue
 import ConiferStorage
@@ -81,7 +82,7 @@ extension DocumentWrites {
           write.batch.applied(to: shown[path] ?? Document(path, .unseen))
         }
         for document in changed { shown[document.path] = document }
-        listening.changed(changed)
+        listening.changed(changed, .write)
       }
     } catch {
       let doubt = InDoubtWrites(lane: lane, writes: writes, newest: newest, error: error)
@@ -126,7 +127,7 @@ extension DocumentWrites {
     let commit = try store.commit([trial]).commit
     for (entry, write) in zip(found, doubt.writes) {
       queued(OutboundWriteID(doubt.lane, entry.id), write.caller, commit)
-      changed(write.batch, in: doubt.lane)
+      changed(write.batch, .write, in: doubt.lane)
     }
     return true
   }

@@ -110,7 +110,7 @@ final class DocumentWrites {
   /// The server accepted a write: tells who waits for it.
   func accepted(_ id: OutboundWriteID, _ batch: MutationBatch) {
     _ = progress.endSending(id, .acknowledged)
-    end(id, .acknowledged, nil, batch)
+    end(id, .acknowledged, nil, batch, .server)
   }
 
   /// Whether the app's writes are to survive a loss of power, and can.
@@ -142,7 +142,7 @@ final class DocumentWrites {
   func refused(_ id: OutboundWriteID, batch: MutationBatch?, _ error: StatusError) {
     _ = progress.endSending(id, .rejected(reason: RejectionReason(error).text))
     let failure = DatabaseError(FirestoreError(error))
-    end(id, .rejected(failure), failure, batch ?? .unreadable)
+    end(id, .rejected(failure), failure, batch ?? .unreadable, .write)
   }
 
   /// Looks for writes whose records were lost.
@@ -180,7 +180,7 @@ final class DocumentWrites {
       .storageDamaged,
       "The record of the write \(WriteReceipt.ID(id)) was damaged and set aside. \(what)")
     _ = progress.endSending(id, .acknowledged)
-    end(id, .failed(error), error, .unreadable)
+    end(id, .failed(error), error, .unreadable, .write)
   }
 
   /// The edit that counts an attempt, of a write that was sent without the store's knowing.
@@ -213,10 +213,10 @@ final class DocumentWrites {
   /// A write has ended: tells who waits for it, and then the listeners.
   private func end(
     _ id: OutboundWriteID, _ outcome: WriteReceipt.Outcome, _ error: DatabaseError?,
-    _ batch: MutationBatch
+    _ batch: MutationBatch, _ cause: ChangeCause
   ) {
     end(id, outcome, error)
-    changed(batch, in: id.lane)
+    changed(batch, cause, in: id.lane)
   }
 
   /// A write has ended: tells who waits for it.
@@ -229,12 +229,12 @@ final class DocumentWrites {
   }
 
   /// A write left the queue or came back, which changes its documents. Listeners are told once these can be read.
-  func changed(_ batch: MutationBatch, in lane: Lane) {
+  func changed(_ batch: MutationBatch, _ cause: ChangeCause, in lane: Lane) {
     listening.unneeded.add(batch.paths)
     _ = recovery.attempt { [store, listening, waiters] () throws(StoreError) in
       try waiters.ended()
       guard lane == store.lane else { return }
-      listening.changed(try store.known(batch.paths))
+      listening.changed(try store.known(batch.paths), cause)
     }
   }
 

@@ -117,8 +117,8 @@ final class WriteSending {
 
   private func run(_ actions: [WriteAction]) {
     for action in actions {
-      // Answers that could not be stored come first, because the network is about to be turned off.
-      guard !recovery.isBlocked else { return }
+      // The network is about to be turned off. Answers are kept: the pipeline does not know these writes any more.
+      if recovery.isBlocked, !action.isAnswer { continue }
       switch action {
       case .openStream: if serverStream.start() { serverStream.open() }
       case .idle: serverStream.idle()
@@ -266,6 +266,16 @@ final class WriteSending {
       run(pipeline.take(found, after: after, count: count))
     } catch {
       recovery.report(error)
+    }
+  }
+}
+
+extension WriteAction {
+  /// Whether it tells what the server made of a write.
+  fileprivate var isAnswer: Bool {
+    switch self {
+    case .accepted, .refused: true
+    case .openStream, .idle, .greet, .keep, .send, .read, .inhibitBackoff: false
     }
   }
 }

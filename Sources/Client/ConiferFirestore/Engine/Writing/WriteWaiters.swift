@@ -19,20 +19,24 @@ final class WriteWaiters {
     self.outbox = outbox
   }
 
-  /// The oldest waiting write and the newest write ever; nil when none waits. Writes that a later
-  /// version queued are never sent by this version, so nobody waits for them.
-  private func ends() throws(StoreError) -> (oldest: BatchID, newest: BatchID)? {
+  /// The waiting writes from the oldest on, up to the first that nobody leaves out, and the newest write ever. Writes
+  /// that a later version queued are never sent by this version, so nobody waits for them.
+  private func waiting() throws(StoreError) -> (oldest: [BatchID], newest: BatchID?) {
     try store.read { (view, lane) throws(StoreError) in
       let totals = try view.totals(lane)
-      guard totals.pending > 0, let newest = totals.newest else { return nil }
+      guard totals.pending > 0, let newest = totals.newest else { return ([], nil) }
+      var oldest: [BatchID] = []
       var last: WriteID?
       var page = 1
       while true {
         let entries = try view.entries(lane, after: last, limit: page)
-        if let oldest = entries.first(where: { MutationBatch($0.payload) != nil }) {
-          return (BatchID(oldest.id.rawValue), BatchID(newest.rawValue))
+        for entry in entries where MutationBatch(entry.payload) != nil {
+          oldest.append(BatchID(entry.id.rawValue))
+          if oldest.last.map(pending.isAwaited) == true {
+            return (oldest, BatchID(newest.rawValue))
+          }
         }
-        guard entries.count == page else { return nil }
+        guard entries.count == page else { return (oldest, BatchID(newest.rawValue)) }
         (last, page) = (entries.last?.id, 64)
       }
     }
@@ -42,7 +46,8 @@ final class WriteWaiters {
   func wait(_ completion: @escaping Completion) {
     do throws(StoreError) {
       // The newest write may have ended before older ones.
-      let newest = try ends()?.newest
+      let waiting = try waiting()
+      let newest = waiting.oldest.isEmpty ? nil : waiting.newest
       last += 1
       if pending.wait(last, until: newest) { return outbox.addCall { completion(nil) } }
       waiters[last] = completion
@@ -52,13 +57,15 @@ final class WriteWaiters {
     }
   }
 
-  /// Calls back the waiters whose writes are all older than the oldest write that still waits.
+  /// A write that the server refused is queued again: nobody waits for it who waits already.
+  func requeued(_ id: WriteID) { pending.requeued(BatchID(id.rawValue)) }
+
+  /// Calls back the waiters whose writes have all ended.
   ///
   /// - Throws: when the queue cannot be read; it is called again then.
   func ended() throws(StoreError) {
     guard !waiters.isEmpty else { return }
-    let oldest = try ends()?.oldest ?? .max
-    tell(pending.ended(oldest - 1), nil)
+    tell(pending.ended(left: try waiting().oldest), nil)
   }
 
   /// Another user is signed in, with a queue of other writes.
