@@ -1,7 +1,8 @@
 import ConiferDocument
 import ConiferKeyValue
-import ConiferStorage
 import Testing
+
+@testable import ConiferStorage
 
 @Suite struct DocumentIndexTests {
   private func field(
@@ -64,7 +65,24 @@ import Testing
       try refusal("c", [field("x", .contains), field("y", .contains)])?
         .contains("several fields that contain") == true)
     let many = try (0...100).map { number in try field("f\(number)") }
-    #expect(refusal("c", many)?.contains("has 101 fields, and 100 are allowed") == true)
-    #expect(refusal("c", Array(many.dropLast())) == nil)
+    for name in [[], [try field("__name__")]] {
+      let message = refusal("c", many + name)
+      #expect(message?.contains("has 101 fields, and 100 are allowed") == true, "\(message ?? "")")
+    }
+  }
+
+  /// The bytes always say the direction of names, which is no field of its own.
+  @Test(arguments: [nil, DocumentIndex.Field.Kind.ascending, .descending])
+  func `An index of 100 fields is read back from its bytes`(
+    names: DocumentIndex.Field.Kind?
+  ) throws {
+    let fields = try (0..<100).map { number in try field("f\(number)") }
+    let index = try DocumentIndex(
+      "c", fields + (names.map { [DocumentIndex.Field(.documentID, $0)] } ?? []))
+    #expect(index.fields.count == 100)
+    var writer = ByteWriter()
+    DocumentIndexCodec.append(index, to: &writer)
+    var reader = ByteReader(writer.bytes)
+    #expect(DocumentIndexCodec.index(&reader) == index && reader.isAtEnd)
   }
 }

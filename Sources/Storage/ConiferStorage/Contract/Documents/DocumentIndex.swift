@@ -39,7 +39,7 @@ public struct DocumentIndex: Sendable {
 
   /// The most indexes of one tree of documents: as many as the service allows composite ones.
   package static let mostInTree = 1000
-  /// The most fields of one index.
+  /// The most fields of one index, beside `__name__`.
   static let mostFields = 100
 
   /// The id of the collections whose documents are indexed.
@@ -59,8 +59,8 @@ public struct DocumentIndex: Sendable {
   ///
   /// - Parameters:
   ///   - collectionID: the id of the collections, such as `rooms`; no path.
-  ///   - fields: 1 to 100 of them, the most significant first; one of them at most `contains`. A last
-  ///     one may be `__name__`: without it names have the direction of the last field before, or ascend
+  ///   - fields: 1 to 100 of them, the most significant first; one of them at most `contains`. Behind
+  ///     them may be `__name__`: without it names have the direction of the last field before, or ascend
   ///     after `contains`.
   ///   - scope: which documents one query finds.
   /// - Throws: `invalid` (an id that is none; no or too many fields; a field twice; two that contain;
@@ -87,14 +87,14 @@ public struct DocumentIndex: Sendable {
     func refused(_ why: String) -> StoreError {
       StoreError(.invalid, "The index of \(collectionID) \(why)")
     }
-    guard fields.count <= Self.mostFields else {
-      throw refused(
-        "has \(fields.count) fields, and \(Self.mostFields) are allowed: leave out what no query "
-          + "compares or orders by.")
-    }
     var named = fields
     var last: Field.Kind?
     if fields.last?.path.isDocumentID == true { last = named.removeLast().kind }
+    guard named.count <= Self.mostFields else {
+      throw refused(
+        "has \(named.count) fields, and \(Self.mostFields) are allowed: leave out what no query "
+          + "compares or orders by.")
+    }
     guard !named.isEmpty else {
       throw refused(
         fields.isEmpty
