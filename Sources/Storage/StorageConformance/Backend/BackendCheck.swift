@@ -138,7 +138,7 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
       Conditional(checks: indexes + indexPrograms) {
         $0.options.encryption == nil ? nil : "keeps no indexes: their keys would show values"
       },
-      Conditional(checks: documents + documentEdits + inequalities) {
+      Conditional(checks: documents + documentEdits + sizes + inequalities) {
         $0.keepsDocuments ? nil : "keeps no documents"
       },
       Conditional(checks: documentEvictions) {

@@ -21,28 +21,37 @@ extension ModelPair {
   }
 
   /// Requires that queries that a seed chooses give what they give over all documents that the model shows: new ones,
-  /// and tracked ones by their numbers.
-  func ask(_ seed: UInt64) throws {
+  /// tracked ones by their numbers, and some that the indexes serve.
+  func ask(_ seed: UInt64) async throws {
     guard let documents, let tree = model.trees[documents] else { return }
+    // Half of the questions are asked when all indexes are built.
+    if seed % 2 == 0 { try await finishIndexes() }
     var random = SeededRandom(seed: seed)
-    let view = ModelView(model)
     let known = tree.documents.known.values.sorted { $0.path < $1.path }
-    for _ in 0..<8 {
+    let view = ModelView(model)
+    for number in 0..<12 {
       var identity = random.pick(DocumentChange.identities)
       var query = random.query(over: known)
       var id: QueryID?
       let picked = tree.queries.keys.sorted().randomElement(using: &random)
-      if random.one(in: 2), let picked, let tracked = tree.asked(picked) {
+      if number >= 8 {
+        guard let served = random.query(servedBy: tree.documents.indexes, over: known) else {
+          break
+        }
+        query = served
+      } else if random.one(in: 2), let picked, let tracked = tree.asked(picked) {
         (id, query) = (picked, tracked.query)
         // What nobody has saved everybody may ask.
         if !tracked.identity.isEmpty { identity = tracked.identity }
       }
       let lane = Lane(tree: documents, identity: identity)
       let expected = try view.query(lane, query, tracked: id).documents
-      let answer = try backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
-        try view.query(lane, query, tracked: id)
+      let (answer, indexes) = try backend.keepingDocuments().readDocuments {
+        (view) throws(StoreError) in
+        (try view.query(lane, query, tracked: id), try view.documentIndexes(documents))
       }
       if answer.explanation.plan == .matches { CheckRecord.current?.count("answers from matches") }
+      ServedQuery.count(query, answer.explanation, indexes)
       try require(
         answer.documents == expected, .wrongData,
         "the query \(query.canonical) of \"\(lane.identity)\" by \(answer.explanation.plan) gives "

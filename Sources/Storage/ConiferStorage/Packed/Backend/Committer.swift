@@ -249,8 +249,9 @@ struct CommitApplier {
       try setIndexes(tree, definitions.map { .children($0) })
     case .enqueue(let lane, let payload):
       try requireFit(payload, lane)
-      writes.append(try queue(lane).enqueue(payload))
-      overlays.didQueue(payload, in: lane)
+      let id = try queue(lane).enqueue(payload)
+      writes.append(id)
+      overlays.didQueue(id, payload, in: lane)
     case .restore(let lane, let entry):
       try recordChange(lane, entry.id)
       try queue(lane).restore(entry)
@@ -259,7 +260,7 @@ struct CommitApplier {
       try requireFit(payload, lane)
       try recordChange(lane, id)
       try queue(lane).replace(id, payload)
-      overlays.didChange(payload, in: lane)
+      overlays.didReplace(id, payload, in: lane)
     case .setState(let lane, let id, let state):
       if case .rejected = state {
         try recordChange(lane, id, from: .unanswered)

@@ -68,8 +68,11 @@ extension ModelView: DocumentView {
     return nil
   }
 
+  /// The model builds none of the indexes, since it always reads all documents.
   package func documentIndexes(_ tree: TreeID) throws(StoreError) -> [DocumentIndexStatus] {
-    try self.tree(tree).documents.indexes.map { DocumentIndexStatus(index: $0, state: .ready) }
+    try self.tree(tree).documents.indexes.map {
+      DocumentIndexStatus(index: $0, state: .building(0))
+    }
   }
 
   private func waiting(_ lane: Lane) throws(StoreError) -> [MutationBatch] {

@@ -15,14 +15,35 @@ extension StorageModel {
     init() {}
   }
 
-  /// Requires that the edits' writes make no document larger than the service takes.
-  func requireSizes(after edits: [StorageEdit]) throws(StoreError) {
-    for case .enqueue(let lane, let payload) in edits {
-      guard let batch = MutationBatch(payload), let tree = trees[lane.tree] else { continue }
-      let waiting = tree.waiting(lane.identity)
-      for path in batch.paths {
-        guard (try? tree.documents.shown(path, waiting).validateSize()) == nil else { continue }
-        throw StoreError(.tooLarge, "\(path) becomes too large.")
+  /// Requires that the writes that edits queued or put in the place of others, and those that wait
+  /// behind them, make no document larger than the service takes.
+  ///
+  /// - Parameter new: the numbers of the queued writes.
+  func requireSizes(after edits: [StorageEdit], _ new: [WriteID]) throws(StoreError) {
+    var queued = new.makeIterator()
+    var written: [Lane: Set<WriteID>] = [:]
+    for edit in edits {
+      switch edit {
+      case .enqueue(let lane, _):
+        if let id = queued.next() { written[lane, default: []].insert(id) }
+      case .replace(let lane, let id, _): written[lane, default: []].insert(id)
+      default: continue
+      }
+    }
+    for (lane, ids) in written {
+      guard let tree = trees[lane.tree], tree.info.order == .documents else { continue }
+      let waiting = try self.lane(lane).writes.filter { !$0.isRejected }.compactMap { entry in
+        MutationBatch(entry.payload).map { (entry.id, $0) }
+      }
+      for path in Set(waiting.filter { ids.contains($0.0) }.flatMap(\.1.paths)) {
+        var shown = tree.documents.base(path)
+        var isMeasured = false
+        for (id, batch) in waiting where batch.paths.contains(path) {
+          shown = batch.applied(to: shown)
+          isMeasured = isMeasured || ids.contains(id)
+          guard isMeasured, (try? shown.validateSize()) == nil else { continue }
+          throw StoreError(.tooLarge, "\(path) becomes too large.")
+        }
       }
     }
   }

@@ -123,7 +123,7 @@ extension TreeProgram.Step {
     case .suspend:
       try await pair.backend.suspend()
       try await pair.backend.resume()
-    case .ask(let seed): try pair.ask(seed)
+    case .ask(let seed): try await pair.ask(seed)
     case .commit(let changes):
       // The indexes that are dropped now were changed by earlier commits, so they are verified
       // first.
