@@ -47,4 +47,17 @@ import Testing
     #expect(throws: DocumentError.self) { try Aggregate.evaluate(five + [.count], over: []) }
     #expect(throws: DocumentError.self) { try Aggregate.evaluate([], over: []) }
   }
+
+  @Test(arguments: ["__name__", "__x__", "a.__x__"])
+  func `a field that no document has is refused`(name: String) throws {
+    let field = name == "__name__" ? FieldPath.documentID : Writes.field(name)
+    for aggregate in [Aggregate.sum(field), .average(field)] {
+      let refused = #expect(throws: DocumentError.self) {
+        try Aggregate.evaluate([.count, aggregate], over: Self.documents([1]))
+      }
+      #expect(refused?.code == .invalidQuery)
+      #expect(refused?.message.contains("'\(name)'") == true, "\(refused?.message ?? "")")
+      #expect(refused?.message.contains(". ") == true, "a remedy")
+    }
+  }
 }

@@ -1,5 +1,6 @@
-import ConiferDocument
 import Testing
+
+@testable import ConiferDocument
 
 @Suite struct `Validity of queries` {
   private typealias Q = DocumentQuery
@@ -194,6 +195,107 @@ import Testing
   func `is accepted`(number: Int) throws {
     #expect(Self.accepted.count == 19)
     try Self.accepted[number]().validate()
+  }
+
+  private static func target(
+    _ filter: Filter? = nil, _ orders: [Q.Order] = [Q.Order(.documentID)],
+    start: [DocumentValue]? = nil, end: [DocumentValue]? = nil
+  ) throws -> DocumentTarget {
+    DocumentTarget(
+      source: try query().source, filter: filter, orders: orders, limit: nil,
+      start: start.map { Q.Cursor(values: $0, isInclusive: true) },
+      end: end.map { Q.Cursor(values: $0, isInclusive: false) })
+  }
+
+  private static let pending = DocumentValue.serverTimestamp(written: .zero, previous: nil)
+  private static let byA = [Q.Order(Writes.field("a")), Q.Order(.documentID)]
+
+  /// What others may send: a word of the message, and the target.
+  static let foreign: [(String, @Sendable () throws -> DocumentTarget)] = [
+    ("101", { try target(.and((0..<101).map { filter("f\($0)", .equal) })) }),
+    (
+      "101",
+      {
+        let orders = (0..<51).map { Q.Order(Writes.field("o\($0)")) } + [Q.Order(.documentID)]
+        return try target(.and((0..<50).map { filter("f\($0)", .equal) }), orders)
+      }
+    ),
+    ("array", { try target(nil, byA, start: [[[1]]]) }),
+    ("array", { try target(nil, byA, end: [["x": [[1]]], "d"]) }),
+    ("server timestamp", { try target(nil, byA, start: [pending]) }),
+    ("server timestamp", { try target(nil, byA, end: [["x": pending]]) }),
+    ("'__name__'", { try target(nil, byA, start: [1, 1]) }),
+    ("'__name__'", { try target(nil, byA, end: [1, "a/b"]) }),
+    (
+      "'__name__'",
+      {
+        let other = DocumentName(Writes.path(), in: DatabaseID(project: "other"))
+        return try target(start: [.reference(other)])
+      }
+    ),
+    ("values", { try target(start: []) }), ("values", { try target(nil, byA, end: [1, "d", 1]) }),
+  ]
+
+  @Test(arguments: 0..<11)
+  func `is refused as a target too`(number: Int) throws {
+    #expect(Self.foreign.count == 11)
+    let (word, make) = Self.foreign[number]
+    do {
+      let query = try DocumentQuery(make(), in: Writes.database)
+      Issue.record("\(query.canonical) was accepted")
+    } catch let error as DocumentError {
+      #expect(error.code == .invalidQuery)
+      #expect(error.message.contains(word), "\(error)")
+      #expect(error.message.contains(". "), "a remedy: \(error)")
+    }
+  }
+
+  /// A target states the orders that a query implies, and they do not count.
+  @Test func `what an app may ask for is accepted as a target`() throws {
+    let equal = (0..<89).map { Self.filter("f\($0)", .equal) }
+    let compared = (0..<10).map { Self.filter("g\($0)", .greaterThan) }
+    let full = try Self.filters(equal + compared)
+    for query in [
+      full, try full.ordered(by: Writes.field("h"), .descending),
+      try full.ordered(by: Writes.field("g3"), .descending),
+      try full.ordered(by: .documentID),
+      try Self.filters((0..<100).map { Self.filter("f\($0)", .equal) }),
+      try Self.query().ordered(by: Writes.field("a")).starting(at: [1]),
+      try Self.query().ordered(by: Writes.field("a")).ending(at: Writes.found(["a": [1]])),
+      try Self.query().ordered(by: .documentID).starting(after: ["d"]),
+    ] {
+      let again = try DocumentQuery(query.target, in: Writes.database)
+      #expect(again.target == query.target, "\(query.canonical)")
+    }
+  }
+
+  @Test func `times are cut to the microsecond, as those of fields are`() throws {
+    func time(_ nanoseconds: Int32) throws -> DocumentValue {
+      .timestamp(try Timestamp(seconds: 5, nanoseconds: nanoseconds))
+    }
+    let (fine, cut) = (try time(123_456_789), try time(123_456_000))
+    let write = try Mutation.set(Writes.path("rooms/d"), [("t", .value(fine))], in: Writes.database)
+    let document = write.applied(to: Document(Writes.path("rooms/d"), .missing), written: .zero)
+    #expect(document.fields?["t"] == cut)
+    let t = Writes.field("t")
+    for (test, value) in [
+      (.equal, fine), (.in, [1, fine]), (.lessThanOrEqual, fine), (.greaterThanOrEqual, fine),
+    ] as [(FieldFilter.Operator, DocumentValue)] {
+      #expect(try Self.filters([Self.filter("t", test, value)]).evaluate([document]) == [document])
+    }
+    for test in [FieldFilter.Operator.notEqual, .lessThan, .greaterThan] {
+      #expect(try Self.filters([Self.filter("t", test, fine)]).evaluate([document]) == [])
+    }
+    let deep = try Self.filters([Self.filter("m", .equal, ["x": [fine, ["y": fine]]])])
+    #expect(try deep == Self.filters([Self.filter("m", .equal, ["x": [cut, ["y": cut]]])]))
+    let ordered = try Self.query().ordered(by: t)
+    #expect(try ordered.starting(at: [fine]) == ordered.starting(at: [cut]))
+    #expect(try ordered.starting(at: [fine]).ending(at: [fine]).evaluate([document]) == [document])
+    #expect(try ordered.starting(after: [fine]).evaluate([document]) == [])
+    let orders = [Q.Order(t), Q.Order(.documentID)]
+    let foreign = try Self.target(
+      Self.filter("t", .equal, fine), orders, start: [fine], end: [fine, "z"])
+    #expect(try DocumentQuery(foreign, in: Writes.database).evaluate([document]) == [document])
   }
 
   @Test func `a collection below a document counts one more part`() throws {

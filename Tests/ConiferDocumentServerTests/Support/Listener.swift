@@ -75,7 +75,15 @@ final class Listener: Sendable {
     _ id: TargetID, _ query: DocumentQuery, token: [UInt8] = [], version: Timestamp = .zero,
     expectedCount: Int? = nil
   ) {
-    var watch = WatchTarget(id, query.target, resumeToken: token, version: version)
+    add(id, query.target, token: token, version: version, expectedCount: expectedCount)
+  }
+
+  /// Listens to a target, which may be one that no query has.
+  func add(
+    _ id: TargetID, _ target: DocumentTarget, token: [UInt8] = [], version: Timestamp = .zero,
+    expectedCount: Int? = nil
+  ) {
+    var watch = WatchTarget(id, target, resumeToken: token, version: version)
     watch.expectedCount = expectedCount
     state.withLock { state in
       if token.isEmpty && version == .zero || state.targets[id] == nil {

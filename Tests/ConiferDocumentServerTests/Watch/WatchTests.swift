@@ -149,6 +149,23 @@ import Testing
     #expect(listener.now.closed == nil)
   }
 
+  @Test("Times of a target are cut as those of fields are, at its beginning and later")
+  func fineTimes() async throws {
+    let rig = try Rig()
+    let fine = DocumentValue.timestamp(try Timestamp(seconds: 5, nanoseconds: 123_456_789))
+    try await rig.commit(set("rooms/a", [("n", .value(fine))]))
+    let listener = Listener(rig.link().transport.service)
+    listener.add(
+      2,
+      .unchecked(.collection(try CollectionPath("rooms")), .field(field("n"), .equal, fine)))
+    await rig.waitUntilIdle()
+    #expect(listener.paths(2) == ["rooms/a"])
+    try await rig.commit(set("rooms/b", [("n", .value(fine))]), delete("rooms/a"))
+    await rig.waitUntilIdle()
+    #expect(listener.paths(2) == ["rooms/b"])
+    try await rig.server.close()
+  }
+
   @Test("A number that is used twice ends the stream")
   func twice() async throws {
     let rig = try Rig()
@@ -259,13 +276,6 @@ import Testing
     await rig.waitUntilIdle()
     #expect(again.now.resets == 0)
     #expect(again.now.targets[2]?.isCurrent == true)
-  }
-}
-
-extension Listener {
-  /// Listens to a target that no query has.
-  func add(_ id: TargetID, _ target: DocumentTarget) {
-    now.stream?.add(WatchTarget(id, target))
   }
 }
 

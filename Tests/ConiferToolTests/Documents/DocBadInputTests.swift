@@ -77,6 +77,7 @@ import Testing
       ["--order-by", "n", "--start-at", "[[1]]"], ["--order-by", "n:up"], ["--order-by", "n:"],
       ["--order-by", "n", "--order-by", "n:desc"],
       ["--sum", "a", "--sum", "b", "--sum", "c", "--sum", "d", "--sum", "e", "--count"],
+      ["--sum", "__x__"], ["--count", "--average", "a.__x__"], ["--sum", "__name__"],
     ])
   func badQuery(options: [String]) async throws {
     let url = sandbox.url("lmdb")

@@ -25,16 +25,12 @@ public enum Aggregate: Sendable, Hashable {
   ///   - aggregates: what to compute.
   ///   - documents: what the query found.
   /// - Returns: a value for each aggregate, in their order.
-  /// - Throws: `invalidQuery` for more than 5 aggregates, or none.
+  /// - Throws: `invalidQuery` for more than 5 aggregates, or none, and for a field that no document has: `__name__`
+  ///   or another `__…__`.
   public static func evaluate(
     _ aggregates: [Aggregate], over documents: some Sequence<Document>
   ) throws(DocumentError) -> [DocumentValue] {
-    guard (1...DocumentLimits.aggregates).contains(aggregates.count) else {
-      throw DocumentError(
-        .invalidQuery,
-        "A query asks for \(aggregates.count) aggregates. Ask for one to "
-          + "\(DocumentLimits.aggregates) at once.")
-    }
+    try check(aggregates)
     let fields = aggregates.compactMap(\.field)
     let counted = documents.filter { document in
       guard let values = document.fields else { return false }
@@ -45,6 +41,26 @@ public enum Aggregate: Sendable, Hashable {
       let total = Total(counted.lazy.compactMap { $0.fields?[field]?.number })
       if case .sum = aggregate { return total.sum }
       return total.average
+    }
+  }
+
+  /// Checks what can be checked before documents are read.
+  ///
+  /// - Throws: `invalidQuery`, as `evaluate`.
+  package static func check(_ aggregates: [Aggregate]) throws(DocumentError) {
+    guard (1...DocumentLimits.aggregates).contains(aggregates.count) else {
+      throw DocumentError(
+        .invalidQuery,
+        "A query asks for \(aggregates.count) aggregates. Ask for one to "
+          + "\(DocumentLimits.aggregates) at once.")
+    }
+    for field in aggregates.compactMap(\.field) {
+      try field.checkExists("A sum or an average")
+      guard field.isDocumentID else { continue }
+      throw DocumentError(
+        .invalidQuery,
+        "A sum or an average names '\(field)', which is a document's name and no number. "
+          + "Name another field.")
     }
   }
 }

@@ -8,7 +8,7 @@ extension DocumentQuery {
     var query = self
     query.filters.append(try checked(filter))
     try query.checkFilters()
-    try query.checkCount()
+    try query.checkCount(query.explicitOrders.count)
     for cursor in [start, end] {
       // A document's cursor has a value for each order, so the orders cannot change any more.
       if let cursor, cursor.values.count > explicitOrders.count, query.orders != orders {
@@ -36,7 +36,7 @@ extension DocumentQuery {
     var query = self
     query.explicitOrders.append(Order(field, direction))
     try query.checkOrders()
-    try query.checkCount()
+    try query.checkCount(query.explicitOrders.count)
     return query
   }
 
@@ -68,7 +68,7 @@ extension DocumentQuery {
   /// - Parameter values: a value for each of the first orders that were asked for.
   /// - Throws: `invalidQuery` when there are more values than orders, or none.
   public func starting(at values: [DocumentValue]) throws(DocumentError) -> DocumentQuery {
-    try starting(Cursor(values: checked(cursor: values), isInclusive: true))
+    try starting(Cursor(values: checked(cursor: values, of: explicitOrders), isInclusive: true))
   }
 
   /// The query with a range that starts after values.
@@ -76,7 +76,7 @@ extension DocumentQuery {
   /// - Parameter values: a value for each of the first orders that were asked for.
   /// - Throws: `invalidQuery` when there are more values than orders, or none.
   public func starting(after values: [DocumentValue]) throws(DocumentError) -> DocumentQuery {
-    try starting(Cursor(values: checked(cursor: values), isInclusive: false))
+    try starting(Cursor(values: checked(cursor: values, of: explicitOrders), isInclusive: false))
   }
 
   /// The query with a range that ends at values, inclusive.
@@ -84,7 +84,7 @@ extension DocumentQuery {
   /// - Parameter values: a value for each of the first orders that were asked for.
   /// - Throws: `invalidQuery` when there are more values than orders, or none.
   public func ending(at values: [DocumentValue]) throws(DocumentError) -> DocumentQuery {
-    try ending(Cursor(values: checked(cursor: values), isInclusive: true))
+    try ending(Cursor(values: checked(cursor: values, of: explicitOrders), isInclusive: true))
   }
 
   /// The query with a range that ends before values.
@@ -92,7 +92,7 @@ extension DocumentQuery {
   /// - Parameter values: a value for each of the first orders that were asked for.
   /// - Throws: `invalidQuery` when there are more values than orders, or none.
   public func ending(before values: [DocumentValue]) throws(DocumentError) -> DocumentQuery {
-    try ending(Cursor(values: checked(cursor: values), isInclusive: false))
+    try ending(Cursor(values: checked(cursor: values, of: explicitOrders), isInclusive: false))
   }
 
   /// The query with a range that starts at a document, inclusive.

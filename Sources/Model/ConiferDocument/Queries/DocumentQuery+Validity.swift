@@ -59,15 +59,17 @@ extension DocumentQuery {
   /// Checks the orders against each other.
   func checkOrders() throws(DocumentError) {
     for (place, order) in explicitOrders.enumerated() {
-      try checkExists(order.field, "An order")
+      try order.field.checkExists("An order")
       guard explicitOrders[..<place].contains(where: { $0.field == order.field }) else { continue }
       throw conflict("two orders by '\(order.field)'", "Order by each field once.")
     }
   }
 
   /// Checks the number of filters and orders; a collection below a document counts one.
-  func checkCount() throws(DocumentError) {
-    var count = Filter.and(filters).fieldFilters.count + explicitOrders.count
+  ///
+  /// - Parameter orders: how many orders were asked for.
+  func checkCount(_ orders: Int) throws(DocumentError) {
+    var count = Filter.and(filters).fieldFilters.count + orders
     if case .collection(let collection) = source, collection.parent != nil { count += 1 }
     guard count <= DocumentLimits.queryParts else {
       throw conflict(

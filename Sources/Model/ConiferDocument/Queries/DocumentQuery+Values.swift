@@ -1,4 +1,5 @@
-// The values that a query compares with, in filters and cursors.
+// The values that a query compares with, in filters and cursors. Their times are cut to the microsecond, as those of
+// fields are.
 extension DocumentQuery {
   /// The filter, with references as the values that `__name__` is compared with.
   func checked(_ filter: Filter) throws(DocumentError) -> Filter {
@@ -13,7 +14,7 @@ extension DocumentQuery {
 
   private func checked(_ filter: FieldFilter) throws(DocumentError) -> FieldFilter {
     let name = filter.operator.rawValue
-    try checkExists(filter.field, "A filter")
+    try filter.field.checkExists("A filter")
     if filter.operator.takesList {
       guard let values = filter.value.array, !values.isEmpty else {
         throw DocumentError(
@@ -35,7 +36,7 @@ extension DocumentQuery {
       for value in filter.operator.takesList ? filter.list : [filter.value] {
         try checkNoNestedArray(value, what)
       }
-      return filter
+      return FieldFilter(filter.field, filter.operator, filter.value.cut)
     }
     if filter.operator.searchesArray {
       throw DocumentError(
@@ -50,20 +51,22 @@ extension DocumentQuery {
     return FieldFilter(filter.field, filter.operator, .array(values))
   }
 
-  /// Checks the values of a cursor: there must not be more than orders that were asked for.
-  func checked(cursor values: [DocumentValue]) throws(DocumentError) -> [DocumentValue] {
-    guard !values.isEmpty, values.count <= explicitOrders.count else {
+  /// Checks the values of a cursor: there must not be more than orders.
+  func checked(
+    cursor values: [DocumentValue], of orders: [Order]
+  ) throws(DocumentError) -> [DocumentValue] {
+    guard !values.isEmpty, values.count <= orders.count else {
       throw DocumentError(
         .invalidQuery,
-        "A start or an end has \(values.count) values, and the query \(explicitOrders.count) "
+        "A start or an end has \(values.count) values, and the query \(orders.count) "
           + "orders. Give one value at least, and an order for each.")
     }
     var checked: [DocumentValue] = []
-    for (order, value) in zip(explicitOrders, values) {
+    for (order, value) in zip(orders, values) {
       let what = "A start or an end at '\(order.field)'"
       try checkNoPendingTimestamp(value, what)
       try checkNoNestedArray(value, what)
-      checked.append(order.field.isDocumentID ? try reference(value) : value)
+      checked.append(order.field.isDocumentID ? try reference(value) : value.cut)
     }
     return checked
   }
@@ -92,17 +95,6 @@ extension DocumentQuery {
       values.append(value)
     }
     return values
-  }
-
-  /// Checks that documents may have a field.
-  func checkExists(_ field: FieldPath, _ what: String) throws(DocumentError) {
-    guard !field.isDocumentID, field.names.contains(where: { DocumentLimits.isReserved($0) }) else {
-      return
-    }
-    throw DocumentError(
-      .invalidQuery,
-      "\(what) names the field '\(field)', and no document has one: '__…__' is reserved. "
-        + "Name another field.")
   }
 
   /// Checks that a value is one that a field may have.
@@ -148,7 +140,30 @@ extension DocumentQuery {
   }
 }
 
+extension FieldPath {
+  /// Checks that documents may have the field; `__name__` stands for the document itself.
+  ///
+  /// - Parameter what: what names it.
+  func checkExists(_ what: String) throws(DocumentError) {
+    guard !isDocumentID, names.contains(where: { DocumentLimits.isReserved($0) }) else { return }
+    throw DocumentError(
+      .invalidQuery,
+      "\(what) names the field '\(self)', and no document has one: '__…__' is reserved. "
+        + "Name another field.")
+  }
+}
+
 extension DocumentValue {
+  /// The value with its times cut to the microsecond.
+  fileprivate var cut: DocumentValue {
+    switch self {
+    case .timestamp(let time): return .timestamp(time.truncated)
+    case .array(let values): return .array(values.map(\.cut))
+    case .map(let map): return .map(MapValue(map.fields.map { ($0.name, $0.value.cut) }))
+    default: return self
+    }
+  }
+
   /// Whether an array is directly within another one.
   fileprivate var nestsArrays: Bool {
     switch self {

@@ -155,6 +155,9 @@ extension DatabaseHost {
     _ aggregates: [Aggregate], of query: DocumentQuery, skipping skipped: Int = 0,
     _ credentials: Credentials, in share: ReadShare? = nil
   ) async throws(StatusError) -> (values: [DocumentValue], time: Timestamp) {
+    do throws(DocumentError) { try Aggregate.check(aggregates) } catch {
+      throw StatusError(invalidArgument: error)
+    }
     let (found, time) = try await run(
       query, credentials, in: share, fields: aggregates.compactMap(\.field))
     do throws(DocumentError) {

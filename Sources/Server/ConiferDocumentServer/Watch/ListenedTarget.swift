@@ -19,6 +19,7 @@ struct ListenedTarget: Sendable {
   }
 
   let id: TargetID
+  /// The query's target: what the client sent, with times that are cut to the microsecond.
   let target: DocumentTarget
   /// The query that the store is asked.
   let query: DocumentQuery
@@ -28,9 +29,9 @@ struct ListenedTarget: Sendable {
   /// - Throws: `invalidArgument` for a target that no query has.
   init(_ watch: WatchTarget, in database: DatabaseID) throws(StatusError) {
     id = watch.id
-    target = watch.target
     do throws(DocumentError) {
       query = try DocumentQuery(watch.target, in: database)
+      target = query.target
       if let path = watch.document { try path.validate() }
     } catch { throw StatusError(invalidArgument: error) }
   }

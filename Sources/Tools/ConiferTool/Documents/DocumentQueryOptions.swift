@@ -86,6 +86,8 @@ struct AggregateOptions: ParsableArguments {
       try (count ? [.count] : []) + sum.map { Aggregate.sum(try DocumentInput.field($0)) }
       + average.map { .average(try DocumentInput.field($0)) }
     var seen: Set<Aggregate> = []
-    return all.filter { seen.insert($0).inserted }
+    let wanted = all.filter { seen.insert($0).inserted }
+    if !wanted.isEmpty { try Aggregate.check(wanted) }
+    return wanted
   }
 }
