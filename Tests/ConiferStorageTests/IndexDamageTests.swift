@@ -159,6 +159,44 @@ import Testing
       "\(findings)")
   }
 
+  /// The copy is read where the first record is damaged: an old one would give numbers again whose rows are there.
+  @Test(arguments: ["old declarations", "an old number", "no copy", "none but the copy"])
+  func `A copy of the declarations that tells something else is found`(change: String) async throws
+  {
+    let store = MemoryStore()
+    let (filled, tree) = try await IndexTests.filled(store, rows: 60)
+    let (key, copy) = (IndexSet.key(tree), IndexSet.key(tree, isCopy: true))
+    let old = try store.view().value(Spaces.indexes, copy)
+    #expect(try filled.verify().isSound)
+    try await filled.commit([.setIndexes(tree, [])])
+    if change == "an old number" {
+      // With the same declarations as before, of other numbers.
+      try await filled.commit([.setIndexes(tree, [IndexTests.index()])])
+    }
+    try await IndexTests.waitUntilIdle(filled)
+    #expect(try filled.verify().isSound)
+    var batch = Batch()
+    switch change {
+    case "no copy": batch.delete(Spaces.indexes, copy)
+    case "none but the copy": batch.delete(Spaces.indexes, key)
+    default: batch.put(Spaces.indexes, copy, try #require(old))
+    }
+    _ = try store.apply(batch, .relaxed)
+    // The bytes are counted otherwise, since the store was changed behind its back.
+    func findings() throws -> [VerificationReport.Finding] {
+      try filled.verify().findings.filter { $0.kind != .count }
+    }
+    let kind: VerificationReport.Finding.Kind = change.hasPrefix("no") ? .missing : .content
+    let found = try findings()
+    #expect(found.map(\.kind) == [kind], "\(found)")
+    if change == "none but the copy" { return }
+    // The next declaration writes both.
+    let other = try IndexDefinition("rooms/$room/messages", by: .value)
+    try await filled.commit([.setIndexes(tree, [IndexTests.index(), other])])
+    try await IndexTests.waitUntilIdle(filled)
+    #expect(try findings().isEmpty)
+  }
+
   @Test func `Both records of the declarations lost, the indexes are gone and told to be`()
     async throws
   {

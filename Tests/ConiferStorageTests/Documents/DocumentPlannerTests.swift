@@ -5,7 +5,7 @@ import Testing
 
 @testable import ConiferStorage
 
-@Suite struct DocumentPlannerTests {
+@Suite struct DocumentPlannerTests: DocumentSampling {
   private typealias Samples = DocumentSamples
 
   // MARK: Against the whole collection
@@ -55,24 +55,6 @@ import Testing
 
   // MARK: Choices
 
-  private func index(
-    _ fields: String..., scope: DocumentIndex.Scope = .collection
-  ) throws -> DocumentIndex { try index(fields, scope: scope) }
-
-  private func index(
-    _ fields: [String], scope: DocumentIndex.Scope = .collection
-  ) throws -> DocumentIndex {
-    try DocumentIndex(
-      "c",
-      fields.map { text in
-        switch text.first {
-        case "-": DocumentIndex.Field(Samples.field(String(text.dropFirst())), .descending)
-        case "*": DocumentIndex.Field(Samples.field(String(text.dropFirst())), .contains)
-        default: DocumentIndex.Field(Samples.field(text))
-        }
-      }, scope: scope)
-  }
-
   private var query: DocumentQuery {
     DocumentQuery(.collection(Samples.collections[0]), in: Samples.database)
   }
@@ -89,10 +71,6 @@ import Testing
     fields["list"] = .array(list)
     return Document(Samples.path("c/d\(number)"), .found(fields))
   }
-
-  private func filter(
-    _ field: String, _ test: FieldFilter.Operator, _ value: DocumentValue
-  ) -> Filter { .field(Samples.field(field), test, value) }
 
   /// The answer, which is what the whole collection gives.
   private func answer(

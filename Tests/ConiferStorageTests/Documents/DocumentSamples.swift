@@ -138,16 +138,18 @@ extension DocumentSamples {
       if let next = try? query.ordered(by: field, direction) { query = next }
     }
     if random.chance(40) { query = bounded(query, &random, over: documents) }
-    if random.chance(50) {
-      let count = 1 + random.below(6)
-      let next =
-        random.chance(50) ? try? query.limited(to: count) : try? query.limited(toLast: count)
-      query = next ?? query
-    }
-    return query
+    return random.chance(50) ? limited(query, &random) : query
   }
 
-  private static func bounded(
+  /// The query for some of the first or the last documents.
+  static func limited(_ query: DocumentQuery, _ random: inout Seeded) -> DocumentQuery {
+    let count = 1 + random.below(6)
+    let next = random.chance(50) ? try? query.limited(to: count) : try? query.limited(toLast: count)
+    return next ?? query
+  }
+
+  /// The query with a start, an end or both, at values or documents.
+  static func bounded(
     _ query: DocumentQuery, _ random: inout Seeded, over documents: [Document]
   ) -> DocumentQuery {
     let document = random.pick(documents)
@@ -166,4 +168,35 @@ extension DocumentSamples {
     }
     return next ?? query
   }
+}
+
+/// What suites say of indexes and conditions in few words.
+protocol DocumentSampling {}
+
+extension DocumentSampling {
+  /// An index of collections `c` by the names of fields: `-` before one descends, `*` contains.
+  func index(
+    _ fields: String..., scope: DocumentIndex.Scope = .collection
+  ) throws -> DocumentIndex { try index(fields, scope: scope) }
+
+  /// The same of a list.
+  func index(
+    _ fields: [String], scope: DocumentIndex.Scope = .collection
+  ) throws -> DocumentIndex {
+    try DocumentIndex(
+      "c",
+      fields.map { text in
+        let rest = String(text.dropFirst())
+        return switch text.first {
+        case "-": DocumentIndex.Field(DocumentSamples.field(rest), .descending)
+        case "*": DocumentIndex.Field(DocumentSamples.field(rest), .contains)
+        default: DocumentIndex.Field(DocumentSamples.field(text))
+        }
+      }, scope: scope)
+  }
+
+  /// A condition on a field.
+  func filter(
+    _ field: String, _ test: FieldFilter.Operator, _ value: DocumentValue
+  ) -> Filter { .field(DocumentSamples.field(field), test, value) }
 }

@@ -187,6 +187,56 @@ import Testing
     try await backend.close()
   }
 
+  /// Over the document of now both show the same, but not over what the server says next.
+  @Test func `An overlay that lacks a field or takes another previous value is found`()
+    async throws
+  {
+    let path = try Self.path()
+    let base = Document(path, .found(["a": 1, "b": 2, "t": 5]), version: Self.time(5))
+    func field(_ name: String) throws -> FieldPath { try FieldPath([name]) }
+    let merge = try Mutation.merge(
+      path, [("a", .value(9)), ("b", .value(2)), ("t", .value(5))], in: Self.database)
+    let time = try Mutation.merge(path, [("t", .serverTimestamp)], in: Self.database)
+    let replaced = try Mutation.set(
+      path, [("a", .value(9)), ("b", .value(2)), ("t", .value(5))], in: Self.database)
+    let stamp = DocumentValue.serverTimestamp(written: Self.time(100), previous: 5)
+    let all = try FieldMask(["a", "b", "t"].map { try field($0) })
+    let some = try FieldMask(["a", "t"].map { try field($0) })
+    let patched: MapValue = ["a": 9, "b": 2, "t": stamp]
+    let forged: [(writes: [Mutation], overlay: Overlay, isSound: Bool)] = [
+      ([merge, time], Overlay(path, .patch(patched, all)), true),
+      ([merge, time], Overlay(path, .patch(["a": 9, "t": stamp], some)), false),
+      ([merge, time], try Overlay(path, .patch(patched, all), stamped: [field("t")]), false),
+      // Rows of before the first release do not tell whose previous values are the document's.
+      ([time], try Overlay(path, .patch(["t": stamp], FieldMask([field("t")]))), true),
+      ([replaced], Overlay(path, .set(["a": 9, "b": 2, "t": 5])), true),
+      ([replaced], Overlay(path, .patch(["a": 9, "b": 2, "t": 5], all)), false),
+    ]
+    for (number, (writes, overlay, isSound)) in forged.enumerated() {
+      let store = MemoryStore()
+      let backend = try MemoryBackend(
+        store, name: "memory", options: StorageOptions(budget: nil, compression: .none))
+      let tree = try await backend.tree(named: "documents", order: .documents)
+      let lane = Lane(tree: tree)
+      try await backend.commit([.documents(tree, [.put(base)])])
+      let batch = MutationBatch(written: Self.time(100), bases: [], mutations: writes)
+      try await backend.commit([.enqueue(lane, batch.payload)])
+      #expect(try backend.verify().isSound)
+      var edit = Batch()
+      let key = OverlayRows(view: try store.view(), lane: lane).key(path)
+      let payload = OverlayRows.payload(overlay)
+      edit.put(Spaces.overlays, key, Record.seal(Spaces.overlays, key, payload))
+      _ = try store.apply(edit, .relaxed)
+      let shown = try backend.readDocuments { (view) throws(StoreError) in
+        try view.document(lane, path)
+      }
+      #expect(shown.fields == batch.applied(to: base).fields, "forged overlay \(number)")
+      let findings = try backend.verify().findings.filter { $0.kind == .content }
+      #expect(findings.isEmpty == isSound, "forged overlay \(number): \(findings)")
+      try await backend.close()
+    }
+  }
+
   @Test(arguments: ["value", "increment", "timestamp", "all", "set"])
   func `An answer costs the same however many writes to its document wait`(
     kind: String

@@ -6,7 +6,7 @@ import Testing
 @testable import ConiferStorage
 
 /// Queries that compare several fields by more than equality: what rows of an index tell of them is judged before documents are read.
-@Suite struct SeveralInequalitiesTests {
+@Suite struct SeveralInequalitiesTests: DocumentSampling {
   private typealias Samples = DocumentSamples
 
   // MARK: Against the whole collection
@@ -37,23 +37,60 @@ import Testing
     #expect(asked >= 12 && composite * 2 >= asked, "seed \(seed): \(composite) of \(asked)")
   }
 
-  // MARK: What is read
-
-  private func index(_ fields: String...) throws -> DocumentIndex {
-    try DocumentIndex(
-      "c",
-      fields.map { text in
-        switch text.first {
-        case "-": DocumentIndex.Field(Samples.field(String(text.dropFirst())), .descending)
-        case "*": DocumentIndex.Field(Samples.field(String(text.dropFirst())), .contains)
-        default: DocumentIndex.Field(Samples.field(text))
+  /// Writes of a user move documents into what a query gives and out of it, over an index that knows nothing of them.
+  @Test(arguments: Seeded.seeds(30))
+  func `Waiting writes are laid over what several inequalities find by an index`(
+    seed: UInt64
+  ) async throws {
+    var random = Seeded(seed)
+    let backend = try IndexTests.open(MemoryStore())
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let (anna, nobody) = (Lane(tree: tree, identity: "anna"), Lane(tree: tree))
+    let stored = Samples.documents(&random).filter { $0.state != .unseen }
+    try await backend.commit([.documents(tree, stored.map { .put($0) })])
+    var shown = Dictionary(uniqueKeysWithValues: stored.map { ($0.path, $0) })
+    for _ in 0..<12 + random.below(20) {
+      let collection = Samples.collections[random.below(2)]
+      let path = try collection.document(random.pick(Samples.ids))
+      let fields = Samples.document(path, &random).fields ?? .empty
+      let change: Mutation.Change =
+        switch random.below(6) {
+        case 0: .delete
+        case 1: .set(fields, [])
+        default: .patch(fields, FieldMask(Samples.fields.shuffled(using: &random).prefix(2)), [])
         }
-      })
+      let batch = MutationBatch(
+        written: .zero, bases: [], mutations: [Mutation(path, change, if: .none)])
+      try await backend.commit([.enqueue(anna, batch.payload)])
+      shown[path] = batch.applied(to: shown[path] ?? Document(path, .unseen))
+    }
+    let all = shown.values.sorted { $0.path < $1.path }
+    var (rounds, composite, moved) = (0, 0, 0)
+    // With some seeds few queries give anything that a write could move.
+    while rounds < 16 || (moved == 0 && rounds < 400) {
+      rounds += 1
+      let query = Samples.inequalities(&random, over: stored)
+      guard (try? query.validate()) != nil, query.target.isSeveral else { continue }
+      let index = Samples.composite(of: query.target, &random)
+      try await backend.commit([.documents(tree, [.setIndexes([index])])])
+      try await IndexTests.waitUntilIdle(backend)
+      let (hers, theirs) = try backend.readDocuments { (view) throws(StoreError) in
+        (try view.query(anna, query), try view.query(nobody, query))
+      }
+      let words = "seed \(seed): \(query.canonical) by \(hers.explanation)"
+      #expect(hers.documents == query.evaluate(all), "\(words)")
+      #expect(theirs.documents == query.evaluate(stored), "\(words)")
+      guard hers.explanation.plan == .indexes([[index]]), index.isComposite else { continue }
+      composite += 1
+      let (now, then) = (Set(hers.documents.map(\.path)), Set(theirs.documents.map(\.path)))
+      if now != then { moved += 1 }
+    }
+    #expect(composite > 3 && moved > 0, "seed \(seed): \(moved) of \(composite)")
+    #expect(try backend.verify().isSound)
+    try await backend.close()
   }
 
-  private func filter(
-    _ field: String, _ test: FieldFilter.Operator, _ value: DocumentValue
-  ) -> Filter { .field(Samples.field(field), test, value) }
+  // MARK: What is read
 
   private func query(_ filters: Filter...) throws -> DocumentQuery {
     let all = DocumentQuery(.collection(Samples.collections[0]), in: Samples.database)
@@ -227,22 +264,8 @@ extension DocumentSamples {
       let direction = random.pick([Direction.ascending, .descending])
       query = (try? query.ordered(by: field, direction)) ?? query
     }
-    if random.chance(30) {
-      let values = query.explicitOrders.prefix(2).map { _ in scalar(&random) }
-      let document = random.pick(documents)
-      let next = random.pick([
-        try? query.starting(at: values), try? query.ending(before: values),
-        try? query.starting(after: document), try? query.ending(at: document),
-      ])
-      query = next ?? query
-    }
-    if random.chance(50) {
-      let count = 1 + random.below(4)
-      let next =
-        random.chance(50) ? try? query.limited(to: count) : try? query.limited(toLast: count)
-      query = next ?? query
-    }
-    return query
+    if random.chance(30) { query = bounded(query, &random, over: documents) }
+    return random.chance(50) ? limited(query, &random) : query
   }
 
   /// An index of the fields that a target orders by, in some order and directions, and of one that contains.

@@ -94,6 +94,20 @@ public struct Overlay: Sendable, Hashable {
     }
   }
 
+  /// Whether the overlay, which a store holds, may stand for the effect of the waiting writes over
+  /// every document, although it was made from more writes or over another document.
+  ///
+  /// It must hold all fields that the writes touch, and no previous value of a server timestamp may
+  /// be the document's that is not theirs. What both do to one document is compared elsewhere.
+  package func stands(for effect: Overlay) -> Bool {
+    guard stamped.isSubset(of: effect.stamped) else { return false }
+    switch (self.effect, effect.effect) {
+    case (.set, .set), (.set, .patch), (.delete, .delete): return true
+    case (.patch(_, let mask), .patch(_, let touched)): return touched.paths.allSatisfy(mask.covers)
+    default: return false
+    }
+  }
+
   /// Whether the overlay stays the same when the document below it changes, and when older waiting
   /// writes end.
   ///

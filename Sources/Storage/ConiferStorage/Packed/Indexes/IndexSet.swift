@@ -174,7 +174,12 @@ struct IndexSet: Equatable, Sendable {
   private func copyIsOld(_ tx: LeafTransaction, _ copy: Bytes) throws(StoreError) -> Bool {
     guard let value = try tx.value(Spaces.indexes, copy) else { return true }
     guard let known = try? Self.read(copy, value) else { return true }
-    return known.indexes.map(\.definition) != indexes.map(\.definition) || known.next < next
+    return !known.mayReplace(self)
+  }
+
+  /// Whether the set, which is a copy, has the declarations of another one and gives none of its numbers again.
+  func mayReplace(_ set: IndexSet) -> Bool {
+    indexes.map(\.definition) == set.indexes.map(\.definition) && next >= set.next
   }
 
   private var payload: Bytes {

@@ -15,17 +15,25 @@ private struct RowSum: Equatable {
 extension Verifier {
   private typealias Sums = [Bytes: RowSum]
 
-  /// Checks that each index has exactly the rows that its nodes' children must have.
+  /// Checks that each index has exactly the rows that its nodes' children must have, and that the
+  /// declarations are there twice.
   func checkIndexes() throws(StoreError) {
     var sets: [TreeID: IndexSet] = [:]
     var plans: [TreeID: [UInt32: RowPlan]] = [:]
     var found: [TreeID: [UInt32: Sums]] = [:]
+    /// Also those that cannot be read, which are findings of their own.
+    var known: Set<Bytes> = []
+    var copies: [TreeID: IndexSet] = [:]
     try scan(Spaces.indexes) { (key, value) throws(StoreError) in
       let tree = StoreKey.tree(key)
       guard let number = IndexSet.number(key) else { throw Damage.error(Spaces.indexes, key) }
       if number == 0 {
+        known.insert(key)
         let set = try IndexSet.read(key, value)
-        guard key == IndexSet.key(tree) else { return }
+        guard key == IndexSet.key(tree) else {
+          if key == IndexSet.key(tree, isCopy: true) { copies[tree] = set }
+          return
+        }
         sets[tree] = set
         plans[tree] = Dictionary(
           uniqueKeysWithValues: set.indexes.map { ($0.number, RowPlan($0, tree)) })
@@ -45,10 +53,29 @@ extension Verifier {
       for segment in segments { sum.add(key, segment) }
       found[tree, default: [:]][number, default: [:]][node] = sum
     }
+    for info in trees.values where !damaged.contains(info.id) {
+      compare(sets[info.id], copies[info.id], of: info.id, known)
+    }
     for (tree, plans) in plans where trees[tree] != nil {
       for (number, plan) in plans.sorted(by: { $0.key < $1.key }) {
         try compare(tree, plan, found[tree]?[number] ?? [:])
       }
+    }
+  }
+
+  /// Compares the two records of a tree's declarations, of which the second one serves when the first
+  /// one is damaged.
+  private func compare(
+    _ set: IndexSet?, _ copy: IndexSet?, of tree: TreeID, _ known: Set<Bytes>
+  ) {
+    let keys = [IndexSet.key(tree), IndexSet.key(tree, isCopy: true)]
+    if let set, let copy, !copy.mayReplace(set) {
+      found(
+        .content, Spaces.indexes, keys[1], "the copy of the declared indexes tells of other ones")
+    }
+    guard set != nil || copy != nil else { return }
+    for key in keys where !known.contains(key) {
+      found(.missing, Spaces.indexes, key, "the declared indexes are stored twice, and once here")
     }
   }
 
