@@ -368,7 +368,8 @@ let package = Package(
       "ConiferDocumentServer",
       [
         "ConiferDocumentServer", "ConiferDocument", "ConiferWire", "ConiferStorage",
-        "ConiferKeyValue", "ConiferLMDB", "ConiferSQLite", "ConiferLog", "TestSupport",
+        "ConiferKeyValue", "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB",
+        "JournalStore", "TestSupport",
       ]),
     tests(
       "ConiferServer",

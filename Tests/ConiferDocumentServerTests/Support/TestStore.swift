@@ -3,15 +3,27 @@ import ConiferLMDB
 import ConiferLog
 import ConiferSQLite
 import ConiferStorage
+import JournalStore
 import TestSupport
 import Testing
 
-/// The backends that the server is tested on.
+#if RocksDB
+  import ConiferRocksDB
+#endif
+
+/// The backends that the server is tested on; the journal is the outside example's.
 enum TestStore: String, CaseIterable, CustomTestStringConvertible, Sendable {
-  case memory, sqlite, lmdb, log
+  case memory
+  case sqlite
+  case lmdb
+  case log
+  case journal
+  #if RocksDB
+    case rocksDB
+  #endif
 
   /// Those that hold after they are closed.
-  static let onDisk: [TestStore] = [.sqlite, .lmdb, .log]
+  static let onDisk = allCases.filter { $0 != .memory }
 
   var testDescription: String { rawValue }
 
@@ -23,6 +35,10 @@ enum TestStore: String, CaseIterable, CustomTestStringConvertible, Sendable {
     case .sqlite: return .sqlite(at: scratch.store, options: options)
     case .lmdb: return .lmdb(at: scratch.store, options: options)
     case .log: return .log(at: scratch.store, options: options)
+    case .journal: return .journal(at: scratch.store, options: options)
+    #if RocksDB
+      case .rocksDB: return .rocksdb(at: scratch.store, options: options)
+    #endif
     }
   }
 }

@@ -200,11 +200,8 @@ import Testing
       ) { (options) throws(StoreError) in
         let backend = try MemoryBackend.open(opened.store, name: "memory", options: options)
         opened.backend.withLock { $0 = backend }
-        guard let whole = backend as? any DocumentBackend & EvictingBackend else {
-          throw StoreError(.unsupported, "It keeps no documents, or evicts none.")
-        }
-        return FailingBackend(whole, faults)
-      }
+        return backend
+      }.failing(faults)
     }
     let query = try world.query("rooms")
     await world.listen(1, query)

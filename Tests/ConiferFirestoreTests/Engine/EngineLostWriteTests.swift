@@ -18,12 +18,8 @@ import Testing
       configuration.storage = StorageConfiguration(
         name: "memory", location: nil, options: StorageOptions()
       ) { (options) throws(StoreError) in
-        let backend = try MemoryBackend.open(store, name: "memory", options: options)
-        guard let whole = backend as? any DocumentBackend & EvictingBackend else {
-          throw StoreError(.unsupported, "It keeps no documents, or evicts none.")
-        }
-        return FailingBackend(whole, faults)
-      }
+        try MemoryBackend.open(store, name: "memory", options: options)
+      }.failing(faults)
     }
   }
 

@@ -14,18 +14,7 @@ import Testing
   private let faults = StorageFaults()
 
   private func world(_ store: EngineStore = .memory) throws -> EngineWorld {
-    try EngineWorld(store) { [faults] configuration in
-      guard let storage = configuration.storage else { return }
-      configuration.storage = StorageConfiguration(
-        name: storage.name, location: storage.location, options: storage.options
-      ) { (options) throws(StoreError) in
-        let backend = try storage.with(options).open()
-        guard let whole = backend as? any DocumentBackend & EvictingBackend else {
-          throw StoreError(.unsupported, "It keeps no documents, or evicts none.")
-        }
-        return FailingBackend(whole, faults)
-      }
-    }
+    try EngineWorld(store) { [faults] in $0.storage = $0.storage?.failing(faults) }
   }
 
   /// Lets the engine try again.

@@ -16,16 +16,7 @@ import Testing
     try EngineWorld { [notes, faults] in
       $0.transport = nil
       $0.logger = Logger(label: "test") { _ in NotingLogHandler(notes: notes) }
-      guard let storage = $0.storage else { return }
-      $0.storage = StorageConfiguration(
-        name: storage.name, location: storage.location, options: storage.options
-      ) { (options) throws(StoreError) in
-        let backend = try storage.with(options).open()
-        guard let whole = backend as? any DocumentBackend & EvictingBackend else {
-          throw StoreError(.unsupported, "It keeps no documents, or evicts none.")
-        }
-        return FailingBackend(whole, faults)
-      }
+      $0.storage = $0.storage?.failing(faults)
     }
   }
 

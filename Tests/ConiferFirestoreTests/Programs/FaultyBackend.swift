@@ -112,11 +112,7 @@ extension StorageConfiguration {
     return StorageConfiguration(name: name, location: location, options: options) {
       (options) throws(StoreError) in
       try owner?.opened()
-      let opened = try base.with(options).open()
-      guard let backend = opened as? any DocumentBackend & EvictingBackend else {
-        throw StoreError(.unsupported, "The backend \(base.name) does not evict.")
-      }
-      return FaultyBackend(backend, faults, owner)
+      return try base.with(options).wrapped { FaultyBackend($0, faults, owner) }.open()
     }
   }
 }

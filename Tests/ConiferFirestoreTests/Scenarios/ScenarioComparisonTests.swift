@@ -156,7 +156,49 @@ import Testing
 
   @Test(arguments: StorageAction.allCases)
   func `knows what of the store an action uses`(_ action: StorageAction) {
-    #expect(StorageUse.table[action] != nil)
+    #expect(StorageUse.table[action]?.isEmpty == false)
+  }
+
+  /// A case proves nothing with what it has fail and nobody tries.
+  @Test(arguments: ScenarioBackend.allCases)
+  func `has nothing fail that is not tried`(_ backend: ScenarioBackend) async throws {
+    for scenario in ScenarioFolder.own.scenarios
+    where scenario.failsStorage && backend.reasonToSkip(scenario) == nil {
+      let client = try ScenarioClient(backend, .quick, limboLimit: scenario.limboLimit)
+      await client.waitUntilIdle()
+      for (index, step) in scenario.steps.enumerated() {
+        if case .failStorage = step.action {
+          #expect(client.storage.faults.untried == [], "\(scenario.testDescription), step \(index)")
+        }
+        try await client.perform(step.action)
+      }
+      #expect(client.storage.faults.untried == [], "\(scenario.testDescription), at its end")
+      await client.end()
+    }
+  }
+
+  /// Steps of which the last one cannot be done, and what is said of it.
+  static let impossible: [(steps: [String], words: String)] = [
+    ([#"{"watchStreamClose": {"error": {"code": 14}}}"#], "no stream of listens is open"),
+    ([#"{"userUnlisten": [2, {"path": "a"}]}"#], "nobody listens to"),
+    (
+      [
+        #"{"userListen": {"targetId": 2, "query": {"path": "a"}}, "expectedState": {"activeTargets": {"2": {"queries": [{"path": "a"}], "resumeToken": ""}}}}"#,
+        #"{"userUnlisten": [4, {"path": "a"}], "expectedState": {"activeTargets": {}}}"#,
+      ], "the target has the number 2, not 4"
+    ),
+  ]
+
+  @Test(arguments: impossible)
+  func `does no step that is not possible`(steps: [String], words: String) async throws {
+    let json: [String: Any] = [
+      "tags": [String](),
+      "steps": try steps.map { try JSONSerialization.jsonObject(with: Data($0.utf8)) },
+    ]
+    let scenario = try Scenario(json, named: "a", in: "b")
+    let problem = try #require(try await ScenarioRunner.run(scenario, on: .memory))
+    #expect(problem.step == steps.count - 1)
+    #expect(problem.description.contains(words), "\(problem)")
   }
 
   @Test(arguments: Change.allCases)
@@ -171,5 +213,14 @@ import Testing
       }
     }
     Issue.record("no case of the project's own has a \(change)")
+  }
+}
+
+extension Scenario {
+  /// Whether a step has the storage fail.
+  fileprivate var failsStorage: Bool {
+    steps.contains {
+      if case .failStorage(let actions) = $0.action { !actions.isEmpty } else { false }
+    }
   }
 }

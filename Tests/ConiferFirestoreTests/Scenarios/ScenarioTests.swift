@@ -5,26 +5,33 @@ import Testing
   /// The cases of one file that one backend runs.
   struct Batch: Sendable, CustomTestStringConvertible {
     let backend: ScenarioBackend
+    let options: ScenarioOptions
     let file: String
     let scenarios: [Scenario]
 
-    var testDescription: String { "\(file) on \(backend.rawValue), \(scenarios.count) cases" }
+    var testDescription: String {
+      "\(file) on \(backend.rawValue) (\(options)), \(scenarios.count) cases"
+    }
 
-    /// All cases of a folder on all backends that they are for.
-    static func all(of folder: ScenarioFolder?) -> [Batch] {
+    /// All cases of a folder on the backends that they are for.
+    static func all(
+      of folder: ScenarioFolder?, on backends: [ScenarioBackend] = ScenarioBackend.allCases,
+      _ options: ScenarioOptions = .quick
+    ) -> [Batch] {
       guard let folder else { return [] }
       let files = Dictionary(grouping: folder.scenarios, by: \.file)
-      return ScenarioBackend.allCases.flatMap { backend in
+      return backends.flatMap { backend in
         files.sorted { $0.key < $1.key }.compactMap { file, scenarios in
           let served = scenarios.filter { backend.reasonToSkip($0) == nil }
-          return served.isEmpty ? nil : Batch(backend: backend, file: file, scenarios: served)
+          return served.isEmpty
+            ? nil : Batch(backend: backend, options: options, file: file, scenarios: served)
         }
       }
     }
 
     func run() async throws {
       for scenario in scenarios {
-        let problem = try await ScenarioRunner.run(scenario, on: backend)
+        let problem = try await ScenarioRunner.run(scenario, on: backend, options)
         #expect(problem == nil, "\(problem.map(\.description) ?? "")")
       }
     }
@@ -32,6 +39,12 @@ import Testing
 
   @Test(arguments: Batch.all(of: .own))
   func `are met`(_ batch: Batch) async throws { try await batch.run() }
+
+  /// The token of a stream of writes, too, is durable before anything is sent on it.
+  @Test(arguments: Batch.all(of: .own, on: [.sqlite, .lmdb], .usual))
+  func `are met when writes survive power loss and data is packed`(_ batch: Batch) async throws {
+    try await batch.run()
+  }
 
   @Test(
     .enabled(if: ScenarioFolder.reference != nil, "\(ScenarioFolder.missing)"),

@@ -17,7 +17,8 @@ enum ScenarioAction: Sendable {
 
   /// Listens; the number that the target is to have, 0 when the listen is to fail.
   case listen(DocumentQuery, TargetID, ListenOptions)
-  case unlisten(DocumentQuery)
+  /// Ends the last listener of a query; the number of its target.
+  case unlisten(DocumentQuery, TargetID)
   case write(Mutation)
   case waitForPendingWrites
   case addInSyncListener
@@ -95,7 +96,9 @@ extension ScenarioAction {
       let map = try R.object(json, of: ["targetId", "query", "options"])
       return .listen(
         try R.query(map["query"]), try R.target(map["targetId"]), try R.options(map["options"]))
-    case "userUnlisten": return .unlisten(try R.query(try R.list(json).last))
+    case "userUnlisten":
+      let list = try R.list(json)
+      return .unlisten(try R.query(list.last), try R.target(list.first))
     case "userSet":
       return .write(
         try .set(DocumentPath(try R.text(try R.list(json).first)), fields(json), in: R.database))

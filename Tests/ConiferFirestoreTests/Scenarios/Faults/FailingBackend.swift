@@ -24,14 +24,18 @@ final class FailingBackend: DocumentBackend, EvictingBackend {
     _ edits: [StorageEdit], _ durability: Durability
   ) async throws(StoreError) -> CommitReceipt {
     try check(edits)
-    return try await backend.commit(edits, durability)
+    let receipt = try await backend.commit(edits, durability)
+    faults.committed(edits, receipt.commit, durability)
+    return receipt
   }
 
   func commitAndWait(
     _ edits: [StorageEdit], _ durability: Durability
   ) throws(StoreError) -> CommitReceipt {
     try check(edits)
-    return try backend.commitAndWait(edits, durability)
+    let receipt = try backend.commitAndWait(edits, durability)
+    faults.committed(edits, receipt.commit, durability)
+    return receipt
   }
 
   func read<R>(
@@ -63,6 +67,7 @@ final class FailingBackend: DocumentBackend, EvictingBackend {
   func harden(_ upTo: CommitID) async throws(StoreError) {
     try faults.check(.sync)
     try await backend.harden(upTo)
+    faults.hardened(upTo)
   }
   func size() throws(StoreError) -> StoreSize { try backend.size() }
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool {

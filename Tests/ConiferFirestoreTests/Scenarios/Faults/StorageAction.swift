@@ -41,6 +41,8 @@ enum StorageUse: Hashable, Sendable {
   case endOfQuery
   /// What the server said of documents, or of what matches.
   case documents
+  /// As of when matches are whole is stored apart, or documents are forgotten, and nothing else.
+  case completeness
   case enqueue
   case acknowledgement
   case rejection
@@ -65,7 +67,8 @@ enum StorageUse: Hashable, Sendable {
   case otherLane
 
   /// What the client asks of the store where the reference runs these transactions. The client stores an event of the
-  /// server in one commit, and has no transaction of its own for the last version, or for what views show.
+  /// server in one commit, and has no transaction of its own for the last version. Of what views show it stores apart as of
+  /// when matches are whole, and that documents are forgotten.
   static let table: [StorageAction: Set<StorageUse>] = [
     .allocateTarget: [.newQuery],
     .releaseTarget: [.endOfQuery, .knownQuery(inEvent: false)],
@@ -83,7 +86,7 @@ enum StorageUse: Hashable, Sendable {
     .executeQuery: [.readQuery],
     .readDocument: [.readDocument],
     .lookupDocuments: [.readDocument],
-    .notifyLocalViewChanges: [],
+    .notifyLocalViewChanges: [.completeness],
     .saveBundle: [.documents],
     .saveNamedQuery: [.metadata],
     .collectGarbage: [.eviction],

@@ -8,6 +8,9 @@ import TestSupport
 final class StorageFaults: Sendable {
   private struct State {
     var refused: Set<StorageUse> = []
+    /// The actions that fail, and what was refused since they do.
+    var actions: [StorageAction] = []
+    var met: Set<StorageUse> = []
     /// What the uses that are refused fail with.
     var code = StoreError.Code.io
     /// A use that is refused once, and how many times it is not before.
@@ -20,16 +23,36 @@ final class StorageFaults: Sendable {
     var isOver = false
     /// The lane that was used last.
     var lane: Lane?
+    /// The values of metadata in commits that may be lost with the power, and those that survive that.
+    var soft: [(commit: CommitID, value: [UInt8])] = []
+    var hard: Set<[UInt8]> = []
     /// Where the edits of commits are noted that are not refused.
     var notes: Gathered<[StorageEdit]>?
+
+    mutating func harden(_ commit: CommitID) {
+      hard.formUnion(soft.lazy.filter { $0.commit <= commit }.map(\.value))
+      soft.removeAll { $0.commit <= commit }
+    }
   }
 
   private let state = Mutex(State())
 
+  // MARK: What fails
+
   /// Actions fail from now on, and no others.
   func fail(_ actions: [StorageAction]) {
     let refused = actions.reduce(into: Set()) { $0.formUnion(StorageUse.table[$1] ?? []) }
-    state.withLock { ($0.refused, $0.code) = (refused, .io) }
+    state.withLock { state in
+      (state.refused, state.code) = (refused, .io)
+      (state.actions, state.met) = (actions, [])
+    }
+  }
+
+  /// The actions that fail now and that nobody has tried.
+  var untried: [StorageAction] {
+    state.withLock { state in
+      state.actions.filter { state.met.isDisjoint(with: StorageUse.table[$0] ?? []) }
+    }
   }
 
   /// Uses fail from now on, and no others.
@@ -70,7 +93,11 @@ final class StorageFaults: Sendable {
 
   func isRefused(_ use: StorageUse) -> Bool {
     state.withLock { state in
-      guard let once = state.once, once.use == use else { return state.refused.contains(use) }
+      guard let once = state.once, once.use == use else {
+        let isRefused = state.refused.contains(use)
+        if isRefused { state.met.insert(use) }
+        return isRefused
+      }
       state.once = once.uses > 0 ? (use, once.uses - 1) : nil
       return once.uses == 0
     }
@@ -81,7 +108,10 @@ final class StorageFaults: Sendable {
   /// - Throws: `io` when it is another one than before, and that is refused.
   func check(_ lane: Lane) throws(StoreError) {
     let isRefused = state.withLock { state in
-      if state.refused.contains(.otherLane), let known = state.lane, known != lane { return true }
+      if state.refused.contains(.otherLane), let known = state.lane, known != lane {
+        state.met.insert(.otherLane)
+        return true
+      }
       state.lane = lane
       return false
     }
@@ -103,7 +133,9 @@ final class StorageFaults: Sendable {
         try check(try isTracked(query) ? .knownQuery(inEvent: isEvent) : .newQuery)
       case .removeQuery: try check(.endOfQuery)
       case .documents(_, let edits):
-        try check(.documents)
+        // A document in limbo may be forgotten because the server refused it.
+        if edits.areOfMatches { try check(.completeness) } else { try check(.documents) }
+        if edits.forget { try check(.completeness) }
         try check(edits)
       case .enqueue(let lane, _):
         try check(lane)
@@ -120,6 +152,24 @@ final class StorageFaults: Sendable {
     }
     state.withLock { $0.notes }?.add(edits)
   }
+
+  // MARK: What survives a loss of power
+
+  /// A commit was made.
+  func committed(_ edits: [StorageEdit], _ commit: CommitID, _ durability: Durability) {
+    state.withLock { state in
+      for case .setMetadata(_, _, let value?) in edits { state.soft.append((commit, value)) }
+      if durability == .power { state.harden(commit) }
+    }
+  }
+
+  /// All commits up to one survive a loss of power.
+  func hardened(_ commit: CommitID) { state.withLock { $0.harden(commit) } }
+
+  /// Whether a value of metadata survives a loss of power.
+  func survivesPower(_ value: [UInt8]) -> Bool { state.withLock { $0.hard.contains(value) } }
+
+  // MARK: Checks
 
   private func check(_ edits: [DocumentEdit]) throws(StoreError) {
     guard let refused = state.withLock({ $0.document }) else { return }
@@ -140,5 +190,17 @@ extension StorageEdit {
   fileprivate var storesEvent: Bool {
     guard case .documents(_, let edits) = self else { return false }
     return edits.contains { if case .setMatchesVersion = $0 { false } else { true } }
+  }
+}
+
+extension [DocumentEdit] {
+  /// Whether they tell as of when matches are whole, and nothing else.
+  fileprivate var areOfMatches: Bool {
+    !isEmpty && allSatisfy { if case .setMatchesVersion = $0 { true } else { false } }
+  }
+
+  /// Whether they forget documents, and nothing else.
+  fileprivate var forget: Bool {
+    !isEmpty && allSatisfy { if case .forget = $0 { true } else { false } }
   }
 }

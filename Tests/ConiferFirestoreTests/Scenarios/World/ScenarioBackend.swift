@@ -10,6 +10,21 @@ import TestSupport
   import ConiferRocksDB
 #endif
 
+/// The options that cases run with.
+enum ScenarioOptions: String, Sendable {
+  /// Data need not survive power loss and is not packed, so that it is quick.
+  case quick
+  /// Those of an app that names none: a write is sent once it survives power loss, and so must the token of its stream.
+  case usual
+
+  fileprivate var storage: StorageOptions {
+    switch self {
+    case .quick: StorageOptions(compression: .none, durability: .process)
+    case .usual: StorageOptions()
+    }
+  }
+}
+
 /// The backends that cases run on; the journal is the outside example's.
 enum ScenarioBackend: String, CaseIterable, Sendable {
   case memory
@@ -47,9 +62,9 @@ enum ScenarioBackend: String, CaseIterable, Sendable {
     return nil
   }
 
-  /// The storage in a directory. It need not survive power loss, nor go on when the disk is full, so that it is quick.
-  func storage(at directory: String) -> StorageConfiguration {
-    var options = StorageOptions(compression: .none, durability: .process)
+  /// The storage in a directory. It need not go on when the disk is full.
+  func storage(at directory: String, _ options: ScenarioOptions) -> StorageConfiguration {
+    var options = options.storage
     switch self {
     case .memory, .eagerMemory:
       options.durability = .strongest

@@ -25,11 +25,14 @@ final class ScenarioClient {
   private var listeners = ScenarioListeners()
   private var writes = ScenarioWrites()
 
-  init(_ backend: ScenarioBackend, limboLimit: Int) throws {
+  init(_ backend: ScenarioBackend, _ options: ScenarioOptions, limboLimit: Int) throws {
     self.backend = backend
     self.limboLimit = limboLimit
     scratch = try Scratch(inMemory: true)
-    storage = ScenarioStorage(backend, at: scratch.store)
+    storage = ScenarioStorage(backend, options, at: scratch.store)
+    if options == .usual {
+      server.expectDurableTokens { [faults = storage.faults] in faults.survivesPower($0) }
+    }
     engine = FirestoreEngine(
       Self.configuration(backend, storage, server, clock, signIn, limboLimit))
   }
@@ -93,13 +96,14 @@ final class ScenarioClient {
     switch action {
     case .listen(let query, let target, let options):
       try await listen(query, as: target, options)
+    case .unlisten(let query, let target): try await unlisten(query, of: target)
     case .say(let messages):
       for message in messages {
         try server.say(message)
         await waitUntilIdle()
       }
     case .closeWatch(let error, let reopens):
-      server.breakWatch(error)
+      try server.breakWatch(error)
       await waitUntilIdle()
       if reopens { await engine.skipBackoff() }
     case .acknowledge(let time):
@@ -132,8 +136,6 @@ final class ScenarioClient {
   /// What is asked for and waits for nothing.
   private func call(_ action: ScenarioAction) throws {
     switch action {
-    case .unlisten(let query):
-      if let id = listeners.remove(query) { engine.unlisten(id) }
     case .write(let mutation):
       let number = writes.add(mutation, of: signIn.user)
       _ = engine.write([mutation]) { [log] in log.ended(number, mutation, $0) }
@@ -157,7 +159,8 @@ final class ScenarioClient {
     case .failStorage(let actions): storage.faults.fail(actions)
     case .setIndexes(let indexes):
       engine.setIndexes(indexes) { [log] in log.failed("setIndexConfiguration", $0) }
-    case .listen, .say, .closeWatch, .acknowledge, .refuse, .restart, .shutdown, .clearPersistence,
+    case .listen, .unlisten, .say, .closeWatch, .acknowledge, .refuse, .restart, .shutdown,
+      .clearPersistence,
       .collectGarbage, .runTimer, .drainQueue, .nothing:
       break
     }
@@ -166,11 +169,23 @@ final class ScenarioClient {
   private func listen(
     _ query: DocumentQuery, as target: TargetID, _ options: ListenOptions
   ) async throws {
-    let id = listeners.add(query)
+    let id = listeners.add(query, options.source)
     engine.listen(id, query, options) { [log] in log.told(query, $0) }
     await waitUntilIdle()
+    try await check(id, options.source, has: target)
+  }
+
+  private func unlisten(_ query: DocumentQuery, of target: TargetID) async throws {
+    let (id, source) = try listeners.remove(query)
+    try await check(id, source, has: target)
+    engine.unlisten(id)
+  }
+
+  private func check(
+    _ id: ListenerID, _ source: ListenOptions.Source, has target: TargetID
+  ) async throws(ScenarioError) {
     // A listener of the cache has no target.
-    guard options.source == .default else { return }
+    guard source == .default else { return }
     let given = await engine.target(of: id) ?? 0
     if given != target { throw ScenarioError("the target has the number \(given), not \(target)") }
   }

@@ -6,25 +6,20 @@ import Synchronization
 final class ScenarioStorage: Sendable {
   let faults = StorageFaults()
   private let backend: ScenarioBackend
+  private let options: ScenarioOptions
   private let directory: String
   private let opened: Mutex<(any EvictingBackend)?> = Mutex(nil)
 
-  init(_ backend: ScenarioBackend, at directory: String) {
+  init(_ backend: ScenarioBackend, _ options: ScenarioOptions, at directory: String) {
     self.backend = backend
+    self.options = options
     self.directory = directory
   }
 
   /// Opens the backend anew each time.
   var configuration: StorageConfiguration {
-    let storage = backend.storage(at: directory)
-    return StorageConfiguration(
-      name: storage.name, location: storage.location, options: storage.options
-    ) { [self] (options) throws(StoreError) in
-      let backend = try storage.with(options).open()
-      guard let whole = backend as? any DocumentBackend & EvictingBackend else {
-        throw StoreError(.unsupported, "\(storage.name) keeps no documents, or evicts none.")
-      }
-      let failing = FailingBackend(whole, faults)
+    backend.storage(at: directory, options).wrapped { [self] backend in
+      let failing = FailingBackend(backend, faults)
       opened.withLock { $0 = failing }
       return failing
     }

@@ -33,13 +33,17 @@ extension ScriptedServer {
     if let problem { throw ScenarioError(problem) }
   }
 
-  /// Breaks the stream of listens; nothing happens when none is open.
-  func breakWatch(_ error: StatusError) {
-    state.withLock { state in
-      guard let watch = state.watch else { return }
+  /// Breaks the stream of listens.
+  ///
+  /// - Throws: when none is open.
+  func breakWatch(_ error: StatusError) throws(ScenarioError) {
+    let isOpen = state.withLock { state in
+      guard let watch = state.watch else { return false }
       state.watch = nil
       state.deliveries.append { watch.receive(.closed(error)) }
+      return true
     }
+    if !isOpen { throw ScenarioError("no stream of listens is open") }
   }
 
   /// Makes the oldest writes that were sent.

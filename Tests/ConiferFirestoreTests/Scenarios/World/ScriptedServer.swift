@@ -32,6 +32,8 @@ final class ScriptedServer: DocumentService {
     var writeRequests = 0
     /// How many tokens were given to be shown with the next request, and to whom, if anybody.
     var givenTokens: [String?] = []
+    /// Whether the client has a token after a loss of power; nil when it shows the newest token whatever becomes of that.
+    var isDurable: (@Sendable ([UInt8]) -> Bool)?
     /// The tokens of users that streams were opened with, since they were last asked for.
     var tokens: [String?] = []
     /// What the client did that no client may do.
@@ -39,6 +41,11 @@ final class ScriptedServer: DocumentService {
   }
 
   let state = Mutex(State())
+
+  /// The client shows tokens that survive a loss of power, which need not be the newest ones.
+  func expectDurableTokens(_ isDurable: @escaping @Sendable ([UInt8]) -> Bool) {
+    state.withLock { $0.isDurable = isDurable }
+  }
 
   // MARK: The service
 
@@ -124,6 +131,16 @@ extension ScriptedServer.State {
   mutating func giveToken(to user: String?) -> [UInt8] {
     givenTokens.append(user)
     return newestToken
+  }
+
+  /// What is wrong with a token that comes with writes; nil when it may come.
+  func fault(of token: [UInt8], for user: String?) -> String? {
+    guard let isDurable else {
+      return token == newestToken
+        ? nil : "writes are sent with the token \(token), not \(newestToken)"
+    }
+    if !wasGiven(token, to: user) { return "writes are sent with a token of somebody else" }
+    return isDurable(token) ? nil : "writes are sent with a token that the power may take"
   }
 
   func wasGiven(_ token: [UInt8], to user: String?) -> Bool {
