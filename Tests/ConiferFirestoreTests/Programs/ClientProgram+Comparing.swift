@@ -11,9 +11,19 @@ extension ClientProgram {
   func compare() async throws {
     let all = try await everything()
     var made = 0
+    var twins = 0...0
     for client in clients {
-      made += try await compare(client, all)
+      let (count, range) = try await compare(client, all)
+      made += count
+      twins = twins.lowerBound + range.lowerBound...twins.upperBound + range.upperBound
     }
+    guard case .integer(let sum) = value(all, "counters/twins", "n") ?? 0 else {
+      Issue.record("seed \(seed): the counter of twins is no number")
+      return
+    }
+    #expect(
+      sum.isMultiple(of: 2) && twins.contains(Int(sum / 2)),
+      "seed \(seed): of two same writes one is lost, or made twice: \(sum), not twice \(twins)")
     guard case .integer(let count) = value(all, "counters/c", "n") ?? 0 else {
       Issue.record("seed \(seed): the counter is no number")
       return
@@ -36,34 +46,47 @@ extension ClientProgram {
     all.first { "\($0.path)" == path }?.fields?[field]
   }
 
-  /// - Returns: how often the client added to the counter.
-  private func compare(_ client: ProgramClient, _ all: [Document]) async throws -> Int {
+  /// - Returns: how often the client added to the counter, and how many of its twins were made at least and at most.
+  private func compare(
+    _ client: ProgramClient, _ all: [Document]
+  ) async throws -> (counted: Int, twins: ClosedRange<Int>) {
     #expect(client.open.count == 0, "seed \(seed): \(client.name) waits for an answer")
     #expect(client.complaints.all == [], "seed \(seed)")
     for heard in client.listeners { compare(heard, client, all) }
+    for heard in client.removed {
+      let complaints = heard.now.complaints
+      #expect(complaints.isEmpty, "seed \(seed): \(client.name) listened: \(complaints.prefix(3))")
+    }
     var counted = 0
+    var twins = 0...0
     for write in client.writes {
       let isMade = try await compare(write, client, all)
-      if isMade, case .counting = write.kind { counted += 1 }
+      switch write.kind {
+      case .counting: if isMade == true { counted += 1 }
+      case .twin:
+        twins =
+          twins.lowerBound + (isMade == true ? 1 : 0)...twins.upperBound + (isMade == false ? 0 : 1)
+      default: break
+      }
     }
-    return counted
+    return (counted, twins)
   }
 
   private func compare(_ heard: HeardListener, _ client: ProgramClient, _ all: [Document]) {
     let state = heard.now
     let what = "seed \(seed): \(client.name) listens to \(heard.query.canonical)"
     #expect(state.complaints.isEmpty, "\(what): \(state.complaints.prefix(3))")
+    if let error = state.error { Issue.record("\(what), which ended: \(error)") }
     // Nobody asks the server for it.
-    if heard.source == .cache { return }
-    // A store that failed ends a listen; the app would listen again.
-    if let error = state.error {
-      #expect(error.code == .unavailable, "\(what): \(error)")
-      return
-    }
+    guard heard.asksServer else { return }
     let found = state.last.map { Array($0.documents) } ?? []
     let wanted = heard.query.evaluate(all)
     let isRight = found.map(\.content) == wanted.map(\.content)
     #expect(isRight, "\(what): \(found.map(\.path)), not \(wanted.map(\.path))")
+    guard heard.options.includesMetadataChanges else {
+      #expect(state.last != nil, "\(what), and was told nothing")
+      return
+    }
     #expect(state.last?.isFromCache == false, "\(what) from the cache")
     #expect(state.last?.hasPendingWrites == false, "\(what) with waiting writes")
   }
@@ -73,7 +96,7 @@ extension ClientProgram {
     for client in clients {
       let queries = Set(client.listeners.map(\.query))
       // A read gives what a listener of the server shows, which may not have heard of the newest writes.
-      for heard in client.listeners where heard.source == .default { client.unlisten(heard) }
+      for heard in client.listeners where heard.asksServer { client.unlisten(heard) }
       for _ in 0..<2 {
         try await writeAsServer()
         let all = try await everything()
@@ -107,21 +130,22 @@ extension ClientProgram {
     }
   }
 
-  /// - Returns: whether the write was made.
+  /// - Returns: whether the write was made; nil when that is not known.
   private func compare(
     _ write: ProgramWrite, _ client: ProgramClient, _ all: [Document]
-  ) async throws -> Bool {
+  ) async throws -> Bool? {
     let what = "seed \(seed): \(write.name) of \(write.user)"
     guard let receipt = write.receipt.withLock({ $0 }) else { return false }
     #expect(write.told.count <= 1, "\(what) was told its end \(write.told.count) times")
-    let isThere = value(all, "log/\(write.name)", "by") != nil
+    let isThere: Bool? =
+      if case .twin = write.kind { nil } else { value(all, "log/\(write.name)", "by") != nil }
     let id: WriteReceipt.ID?
     do { id = try await receipt.id } catch {
       // It was never queued, or the client ended before it knew. The end of a client tells nobody.
       let isOver = write.era != client.era.count
-      #expect(isOver || !isThere, "\(what) was made although it failed")
+      #expect(isOver || isThere != true, "\(what) was made although it failed")
       #expect(isOver || write.told.count == 1, "\(what) failed with \(error), told \(write.told)")
-      return isThere
+      return isOver ? isThere : false
     }
     guard let id else { return false }
     let outcome = try await client.engine.outcome(of: id)
@@ -138,10 +162,11 @@ extension ClientProgram {
       // What was sent before may have been made, and was told before if it was refused.
       return isThere
     case (.refused(let code), .rejected):
-      #expect(!isThere, "\(what) was made although it was refused")
+      #expect(isThere == false, "\(what) was made although it was refused")
       #expect(write.told.allSatisfy { $0 == code }, "\(what): \(write.told)")
-    case (.counting, .acknowledged), (.shared, .acknowledged), (.joining, .acknowledged):
-      #expect(isThere, "\(what) is lost")
+    case (.counting, .acknowledged), (.shared, .acknowledged), (.joining, .acknowledged),
+      (.twin, .acknowledged):
+      #expect(isThere != false, "\(what) is lost")
       #expect(write.told.allSatisfy { $0 == nil }, "\(what): \(write.told)")
       if case .joining = write.kind {
         guard case .array(let names) = value(all, "sets/s", "of") else {

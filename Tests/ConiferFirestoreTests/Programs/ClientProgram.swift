@@ -60,7 +60,8 @@ struct ClientProgram {
   /// - Parameter history: how many changes it remembers.
   static func makeServer(
     _ storage: StorageConfiguration, history: Int, _ faults: DiskFaults,
-    _ clock: @escaping @Sendable () -> ConiferDocument.Timestamp
+    _ clock: @escaping @Sendable () -> ConiferDocument.Timestamp,
+    access: DocumentAccess = ClientProgram.access(logsAreOwn: false)
   ) throws -> DocumentServer {
     var options = storage.options
     options.durability = .process
@@ -77,22 +78,27 @@ struct ClientProgram {
     _ pump: DocumentPump
   ) throws -> DocumentServer {
     let storage = (store == .memory ? .log : store).configuration(at: scratch.store)
-    return try makeServer(storage, history: history, faults) {
+    let clock: @Sendable () -> ConiferDocument.Timestamp = {
       ConiferDocument.Timestamp(unchecked: 1_700_000_000 + pump.now.components.seconds, 0)
     }
+    return try makeServer(
+      storage, history: history, faults, clock, access: access(logsAreOwn: true))
   }
 
   /// Tokens are those of `EngineSignIn`; nobody writes what is forbidden.
-  static let access = DocumentAccess(
-    user: { token in
-      token.hasPrefix("token of ") ? DocumentUser(String(token.dropFirst(9))) : nil
-    },
-    allows: { user, request in
-      if case .write(let path, _, _) = request {
-        return user != nil && path.collection.id != "forbidden"
-      }
-      return true
-    })
+  ///
+  /// - Parameter logsAreOwn: whether nobody logs what another user wrote.
+  static func access(logsAreOwn: Bool) -> DocumentAccess {
+    DocumentAccess(
+      user: { token in
+        token.hasPrefix("token of ") ? DocumentUser(String(token.dropFirst(9))) : nil
+      },
+      allows: { user, request in
+        guard case .write(let path, _, let after) = request else { return true }
+        guard let user, path.collection.id != "forbidden" else { return false }
+        return !logsAreOwn || path.collection.id != "log" || after?["by"] == .string(user.id)
+      })
+  }
 
   private mutating func setFaults() {
     let isCalm = random.chance(20)
@@ -108,6 +114,7 @@ struct ClientProgram {
     // A store that cannot be opened is not what is tried here.
     await waitUntilIdle()
     for _ in 0..<steps {
+      if !isStrict, random.chance(20) { try hurry() }
       try await step()
       await waitUntilIdle()
       for _ in 0..<random.below(8) { if try await !deliver() { break } }
@@ -135,6 +142,13 @@ struct ClientProgram {
 
   // MARK: Steps
 
+  /// Writes and delivers while nobody waits for what comes of it, so that the order of that is not the seed's alone.
+  private mutating func hurry() throws {
+    for _ in 0..<2 + random.below(6) {
+      if random.chance(40) { _ = pump.step() } else { try write(random.pick(clients)) }
+    }
+  }
+
   private mutating func step() async throws {
     let client = random.pick(clients)
     switch random.below(54) {
@@ -149,7 +163,8 @@ struct ClientProgram {
     case 25: client.link.hold(random.chance(50) ? .toClient : .toServer)
     case 26..<29: client.link.release()
     case 29..<31: if store != .memory { await client.restart() }
-    case 31: client.become(client.user == "ann" ? "bob" : "ann")
+    case 31:
+      if await !client.hasWritesOfUnknown() { client.become(client.user == "ann" ? "bob" : "ann") }
     case 32: try? await client.engine.collectGarbage(downTo: 0)
     case 33: client.faults.fail(faults())
     case 34: client.faults.heal()
@@ -195,7 +210,10 @@ struct ClientProgram {
   private mutating func listen(_ client: ProgramClient) throws {
     guard client.listeners.count < (isStrict ? 1 : 5) else { return }
     let other = random.chance(30) ? client.listeners.randomElement(using: &random)?.query : nil
-    client.listen(try other ?? query(), isStrict || random.chance(70) ? .default : .cache)
+    let options = ListenOptions(
+      includesMetadataChanges: random.chance(70),
+      source: isStrict || random.chance(70) ? .default : .cache)
+    client.listen(try other ?? query(), options)
   }
 
   private mutating func query() throws -> DocumentQuery {
@@ -216,8 +234,8 @@ struct ClientProgram {
   }
 
   private mutating func write(_ client: ProgramClient) throws {
-    lastWrite += 1
-    let name = "\(client.name)\(lastWrite)"
+    if random.chance(10) { return try writeTwins(client) }
+    let name = nextName(client)
     let log = try Mutation.set(
       DocumentPath("log/\(name)"),
       [("by", .value(.string(client.user))), ("at", .serverTimestamp)],
@@ -240,6 +258,21 @@ struct ClientProgram {
     client.write(
       ProgramWrite(name, kind, by: client.user), random.chance(50) ? [log] + others : others + [log]
     )
+  }
+
+  private mutating func nextName(_ client: ProgramClient) -> String {
+    lastWrite += 1
+    return "\(client.name)\(lastWrite)"
+  }
+
+  /// Makes the same write twice, which changes each of its documents twice in the same way.
+  private mutating func writeTwins(_ client: ProgramClient) throws {
+    let count = try add("counters/twins", [("n", .increment(1))])
+    let other = try shared()
+    for _ in 0..<2 {
+      client.write(
+        ProgramWrite(nextName(client), .twin, by: client.user), [count, other, count, other])
+    }
   }
 
   private func add(_ path: String, _ data: [(String, WriteValue)]) throws -> Mutation {
@@ -331,6 +364,8 @@ struct ClientProgram {
       client.setNetwork(true)
       client.healProvider(answersLate: true)
     }
+    await waitUntilIdle()
+    for client in clients { client.listenAgain() }
     // The other user's writes are sent, too.
     for turn in 0..<3 {
       for client in clients where turn > 0 {

@@ -18,6 +18,7 @@ final class DiskFaults: Sendable {
     var chances = Chances()
     var random: Seeded
     var isPaused = false
+    var failures = 0
   }
 
   private let state: Mutex<State>
@@ -57,8 +58,17 @@ final class DiskFaults: Sendable {
     }
   }
 
+  /// How many uses have failed.
+  var failures: Int { state.withLock { $0.failures } }
+
+  /// Whether uses may fail now.
+  var isFailing: Bool { state.withLock { $0.chances.commits > 0 || $0.chances.reads > 0 } }
+
   private func use(_ chance: (Chances) -> Int) throws(StoreError) {
-    if isNext(chance) { throw Self.failure }
+    if isNext(chance) {
+      state.withLock { $0.failures += 1 }
+      throw Self.failure
+    }
   }
 
   private func isNext(_ chance: (Chances) -> Int) -> Bool {

@@ -12,20 +12,34 @@ final class HeardListener: Sendable {
     /// What it heard of the server alone since that was last taken: no waiting writes, nothing older.
     var confirmed: [[Document]] = []
     var complaints: [String] = []
+    /// Whether the app removed it, and the client has done with that.
+    var isRemoved = false
   }
 
   let id: ListenerID
   let query: DocumentQuery
-  let source: ListenOptions.Source
+  let options: ListenOptions
+  /// Whether its client's disk has failed since it began.
+  private let diskFailed: @Sendable () -> Bool
   private let state = Mutex(State())
 
-  init(_ id: ListenerID, _ query: DocumentQuery, _ source: ListenOptions.Source) {
+  init(
+    _ id: ListenerID, _ query: DocumentQuery, _ options: ListenOptions,
+    diskFailed: @escaping @Sendable () -> Bool
+  ) {
     self.id = id
     self.query = query
-    self.source = source
+    self.options = options
+    self.diskFailed = diskFailed
   }
 
   var now: State { state.withLock { $0 } }
+
+  /// Whether the server is asked for its query.
+  var asksServer: Bool { options.source == .default }
+
+  /// Nothing may be told any more.
+  func end() { state.withLock { $0.isRemoved = true } }
 
   /// Takes what it heard of the server alone.
   func takeConfirmed() -> [[Document]] {
@@ -38,8 +52,13 @@ final class HeardListener: Sendable {
   func hear(_ result: Result<ListenEvent, FirestoreError>) {
     state.withLock { state in
       if state.error != nil { state.complaints.append("Something was told behind the error.") }
+      if state.isRemoved { state.complaints.append("Something was told behind the removal.") }
       switch result {
-      case .failure(let error): state.error = error
+      case .failure(let error):
+        state.error = error
+        if error.code != .unavailable || !diskFailed() {
+          state.complaints.append("It ended, and the disk had not failed: \(error)")
+        }
       case .success(let event): take(event.snapshot, &state)
       }
     }
@@ -71,7 +90,16 @@ final class HeardListener: Sendable {
       return
     }
     var replayed = before
-    for change in (try? snapshot.indexedChanges(includesMetadata: true)) ?? [] {
+    guard
+      let changes = try? snapshot.indexedChanges(includesMetadata: options.includesMetadataChanges)
+    else {
+      state.complaints.append("The changes do not belong to the documents.")
+      return
+    }
+    if !options.includesMetadataChanges, state.last != nil, changes.isEmpty {
+      state.complaints.append("It was told of metadata alone.")
+    }
+    for change in changes {
       if let old = change.oldIndex {
         guard replayed.indices.contains(old), replayed[old].path == change.document.path else {
           state.complaints.append("A change takes \(change.document.path) from a wrong place.")

@@ -2,13 +2,15 @@ import ConiferDocument
 import ConiferDocumentServer
 import ConiferDocumentSync
 import ConiferEngine
-import ConiferFirestore
 import ConiferStorage
 import ConiferWire
 import Dispatch
 import Logging
 import Synchronization
 import TestSupport
+import Testing
+
+@testable import ConiferFirestore
 
 /// A client of a program: an engine on a store, its link to the server, and what its app has asked for.
 final class ProgramClient {
@@ -20,9 +22,13 @@ final class ProgramClient {
   private(set) var engine: FirestoreEngine
   private(set) var user = "ann"
   var isNetworkWanted = true
-  var listeners: [HeardListener] = []
+  private(set) var listeners: [HeardListener] = []
+  /// Those that the app has removed.
+  private(set) var removed: [HeardListener] = []
   private(set) var writes: [ProgramWrite] = []
   private var lastListener: ListenerID = 0
+  /// Those that the app has removed, and the client may not have heard of that.
+  private let leaving = Gathered<HeardListener>()
   /// How many answers the app waits for: of gets, and of waits for its writes.
   private(set) var open = OpenAnswers()
   let transactions = Transactions()
@@ -38,6 +44,10 @@ final class ProgramClient {
   private var mayHideDocuments = false
   /// How often the engine began, or the app said that somebody signed in.
   let era = OpenAnswers()
+  /// Whether the app wrote since then.
+  private var hasWritten = false
+  /// Whether the store may not hold that another user signed in.
+  private var mayForgetUser = false
 
   /// - Parameters:
   ///   - storage: what keeps its data; in an empty place, or of an earlier client.
@@ -68,6 +78,8 @@ final class ProgramClient {
 
   /// Lets the engine do what it can do now.
   func waitUntilIdle() async {
+    let left = leaving.take()
+    defer { for heard in left { heard.end() } }
     guard signIn.isHanging else { return await engine.waitUntilIdle() }
     // It would wait for the answer.
     for _ in 0..<4 { _ = await engine.target(of: 0) }
@@ -78,22 +90,35 @@ final class ProgramClient {
 
   // MARK: The app
 
-  func listen(_ query: DocumentQuery, _ source: ListenOptions.Source = .default) {
+  func listen(
+    _ query: DocumentQuery, _ options: ListenOptions = ListenOptions(includesMetadataChanges: true)
+  ) {
     lastListener += 1
-    let heard = HeardListener(lastListener, query, source)
+    let heard = HeardListener(lastListener, query, options) { [faults, before = faults.failures] in
+      faults.failures > before
+    }
     listeners.append(heard)
-    let options = ListenOptions(includesMetadataChanges: true, source: source)
     engine.listen(heard.id, query, options) { heard.hear($0) }
   }
 
   func unlisten(_ heard: HeardListener) {
     engine.unlisten(heard.id)
     listeners.removeAll { $0 === heard }
+    leaving.add(heard)
+    removed.append(heard)
+  }
+
+  /// Listens again where a listener ended because the disk failed, as an app does.
+  func listenAgain() {
+    for heard in listeners where heard.now.error != nil {
+      unlisten(heard)
+      listen(heard.query, heard.options)
+    }
   }
 
   func write(_ write: ProgramWrite, _ mutations: [Mutation]) {
     write.era = era.count
-    mayHideDocuments = true
+    (mayHideDocuments, hasWritten) = (true, true)
     writes.append(write)
     let receipt = engine.write(mutations) { write.ended($0) }
     write.receipt.withLock { $0 = receipt }
@@ -121,9 +146,18 @@ final class ProgramClient {
     engine.setNetwork(isWanted) { _ in }
   }
 
+  /// Whether writes may wait until it is known who made them: who signs in then is taken for that.
+  func hasWritesOfUnknown() async -> Bool {
+    // It is held back like what waits for the ends of writes, and does nothing.
+    let probe = DocumentStep.run(.endsOfWrites) { _ in }
+    return hasWritten ? await engine.ask { $0.user.holdBack(probe) } : false
+  }
+
   func become(_ user: String) {
     self.user = user
     era.add(1)
+    hasWritten = false
+    mayForgetUser = mayForgetUser || faults.isFailing
     if case .user = provider { signIn.set(.user(user)) }
     engine.tokenDidChange()
   }
@@ -181,11 +215,19 @@ final class ProgramClient {
     await end()
     open = OpenAnswers()
     era.add(1)
+    hasWritten = false
     engine = FirestoreEngine(configuration)
+    // Otherwise who was signed in last counts as known.
+    if mayForgetUser { engine.tokenDidChange() }
+    mayForgetUser = false
     if !isNetworkWanted { engine.setNetwork(false) { _ in } }
     let before = listeners
     listeners = []
-    for heard in before { listen(heard.query, heard.source) }
+    for heard in before {
+      heard.end()
+      removed.append(heard)
+      listen(heard.query, heard.options)
+    }
   }
 
   func end() async {

@@ -4,7 +4,7 @@ import ConiferFirestore
 import ConiferWire
 import Synchronization
 
-/// A write of a program: a document of its own tells whether it was made.
+/// A write of a program: a document of its own tells whether it was made, of most kinds.
 final class ProgramWrite: Sendable {
   enum Kind: Sendable {
     /// It adds one to the counter, too.
@@ -13,6 +13,9 @@ final class ProgramWrite: Sendable {
     case shared
     /// It adds an element of its own to a set.
     case joining
+    /// It is the same as another one, which comes with it, and only adds to a counter of such writes; no document tells
+    /// whether it was made.
+    case twin
     /// The server refuses it.
     case refused(FirestoreErrorCode.Code)
   }
