@@ -178,7 +178,7 @@ struct ClientProgram {
     case 43: clock.jump(by: random.pick([-86_400_000, -60_000, 60_000, 86_400_000]))
     case 44..<46: client.changeQueue(random.next())
     case 46..<48: client.waitForWrites()
-    case 48: if !isStrict { client.engine.keepSynced(random.chance(50), try query()) }
+    case 48: if !isStrict { client.keepSynced(random.chance(50), try query()) }
     default: if !isStrict { try get(client) }
     }
   }

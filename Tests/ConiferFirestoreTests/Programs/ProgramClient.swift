@@ -25,6 +25,8 @@ final class ProgramClient {
   private(set) var listeners: [HeardListener] = []
   /// Those that the app has removed.
   private(set) var removed: [HeardListener] = []
+  /// The queries that are kept synced.
+  private var kept: Set<DocumentQuery> = []
   private(set) var writes: [ProgramWrite] = []
   private var lastListener: ListenerID = 0
   /// Those that the app has removed, and the client may not have heard of that.
@@ -107,6 +109,14 @@ final class ProgramClient {
     leaving.add(heard)
     removed.append(heard)
   }
+
+  func keepSynced(_ isKept: Bool, _ query: DocumentQuery) {
+    engine.keepSynced(isKept, query)
+    if isKept { kept.insert(query) } else { kept.remove(query) }
+  }
+
+  /// Keeps no query synced any more.
+  func keepNothingSynced() { for query in kept { keepSynced(false, query) } }
 
   /// Listens again where a listener ended because the disk failed, as an app does.
   func listenAgain() {
