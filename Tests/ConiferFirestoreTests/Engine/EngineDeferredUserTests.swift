@@ -47,6 +47,11 @@ import Testing
     let receipt = try world.set("rooms/a", 1)
     await world.waitUntilIdle()
     #expect(world.server.sent.isEmpty)
+    // No transaction of ann's is made as bob, either.
+    let path = try DocumentPath("rooms/a")
+    await #expect {
+      _ = try await world.engine.lookup([path], TransactionUser())
+    } throws: { ($0 as? FirestoreError)?.code == .unavailable }
     await retry(world)
     #expect(try await receipt.id?.identity == "ann")
     #expect(world.server.sent.count == 1 && world.server.tokens.last == "token of ann")

@@ -68,7 +68,7 @@ extension DocumentLoop {
     _ body: @escaping (Result<(token: String?, identity: String), FirestoreError>) -> Void
   ) {
     guard !store.engine.hasEnded else { return body(.failure(store.error)) }
-    user.withToken { [self] answer in
+    user.withRequestToken { [self] answer in
       body(answer.map { ($0, store.lane?.identity ?? "") }.mapError { FirestoreError($0) })
     }
   }

@@ -11,6 +11,8 @@ package struct ListenMachine: Sendable {
     /// The server's event, if it changed the documents. If the view went offline since then, the
     /// event no longer makes it current.
     var event: RemoteEvent?
+    /// What changed the documents.
+    var cause: ChangeCause
   }
 
   struct Listener: Sendable {
@@ -246,7 +248,7 @@ package struct ListenMachine: Sendable {
     }
     listened[number]?.refill = nil
     let changes = item.view.changes(
-      documents, after: refill.changes, asOf: moment(of: item.target, refill.event),
+      documents, refill.cause, after: refill.changes, asOf: moment(of: item.target, refill.event),
       refill.event?.targets[item.target])
     return finish(number, changes, refill.event)
   }
@@ -288,9 +290,11 @@ package struct ListenMachine: Sendable {
         event?.targets[target])
       if let waiting {
         // The requested read has not finished yet; its result will also cover these changes.
-        listened.values[place].refill = Refill(changes: changes, event: event ?? waiting.event)
+        listened.values[place].refill = Refill(
+          changes: changes, event: event ?? waiting.event,
+          cause: waiting.cause == .user ? .user : cause)
       } else if changes.needsRefill {
-        listened.values[place].refill = Refill(changes: changes, event: event)
+        listened.values[place].refill = Refill(changes: changes, event: event, cause: cause)
         actions.append(.read(listened.values[place].query))
       } else {
         actions += finish(number, changes, event)

@@ -8,8 +8,6 @@ package enum ChangeCause: Sendable {
   case write
   /// Another user is signed in, with other writes.
   case user
-
-  fileprivate var isServers: Bool { self == .server }
 }
 
 /// The effect of changed documents on a view, which is computed but not applied yet.
@@ -118,9 +116,9 @@ extension QueryView {
       return
     }
     if let old {
-      // The server sends the result of an accepted write later: listeners get one event, not two. Where a later write
-      // has gone, what it showed goes at once.
-      if cause.isServers, old.writes == .pending, document.writes == .committed {
+      // The server sends the result of an accepted write later: listeners get one event, not two. After a later
+      // write was withdrawn, the accepted result is shown at once.
+      if cause == .server, old.writes == .pending, document.writes == .committed {
         result.heldResults.insert(document)
         return
       }

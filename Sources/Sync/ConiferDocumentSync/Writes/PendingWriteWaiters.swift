@@ -30,7 +30,7 @@ package struct PendingWriteWaiters: Sendable {
     for place in waiters.indices { waiters[place].leftOut.insert(batch) }
   }
 
-  /// Whether a batch is left out by nobody.
+  /// Whether everybody who waits waits for a batch of before.
   package func isAwaited(_ batch: BatchID) -> Bool {
     !waiters.contains { $0.leftOut.contains(batch) }
   }

@@ -78,7 +78,12 @@ extension StoreOptions {
     return try await Self.opened(configuration) { backend in
       try await Self.tellingOfDamage(backend, console) {
         let info = try existing(content, in: backend)
-        if let info { try content.require(info) }
+        if let info {
+          try content.require(info)
+          if self.tree == nil, info.name != Self.defaultTree {
+            console.note("conifer: the tree is \"\(info.name)\", the only one of its kind")
+          }
+        }
         let treeName = info?.name ?? self.tree ?? Self.defaultTree
         let prepared = try checked ?? prepare(treeName)
         let tree = try await backend.tree(named: treeName, order: content.order)

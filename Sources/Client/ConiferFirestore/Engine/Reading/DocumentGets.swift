@@ -140,7 +140,7 @@ struct DocumentGets {
     guard let service = setup.effectiveTransport?.service else {
       return completion(.failure(FirestoreError(Self.offline)))
     }
-    user.withToken { [post] answer in
+    user.withRequestToken { [post] answer in
       switch answer {
       case .failure(let error): completion(.failure(FirestoreError(error)))
       case .success(let token):

@@ -70,13 +70,12 @@ final class NetworkUse {
 
   /// Does something while the network is not used, and then uses it again if it may be used.
   ///
-  /// - Throws: what the closure throws; the network is not used then, and listeners hear that they are offline.
+  /// - Throws: what the closure throws; the network is not used then. Where it is not used afterwards, listeners hear that they are offline.
   func pause(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    let wasListening = isListening
     set(false, listens: false, .unknown)
-    do throws(StoreError) { try body() } catch {
-      listening.setEnabled(false)
-      throw error
-    }
+    defer { if wasListening, !isListening { listening.setEnabled(false) } }
+    try body()
     update()
   }
 

@@ -137,6 +137,12 @@ final class SignedInUser {
     if !questions.isAwaited { ask(forcingRefresh: isForced, isIdentification: false) }
   }
 
+  /// The same for what the app asks the server, which is never asked as a user whom another one has followed already.
+  func withRequestToken(_ body: @escaping (Result<String?, StatusError>) -> Void) {
+    guard !isChanging else { return body(.failure(Self.deferred)) }
+    withToken(body)
+  }
+
   private func askWhoItIs() {
     gate.askingBegan()
     // What was asked before may be answered with the token of the user before.
@@ -174,6 +180,8 @@ final class SignedInUser {
       guard name.utf8.elementsEqual(identity.utf8) else {
         identity = name
         changesLeft += 1
+        // Nothing is asked for as the user before.
+        if case .known = token { token = .unknown }
         return .user(new)
       }
       // The token of a user who is not shown yet is taken with the change of user.
@@ -210,17 +218,19 @@ final class SignedInUser {
 
   // MARK: What is known
 
-  /// Whether the engine shows who is signed in, and will show nobody else before.
-  private var isShown: Bool { changesLeft == 0 && shown.utf8.elementsEqual(identity.utf8) }
+  /// Whether a change of user is left.
+  private var isChanging: Bool { changesLeft > 0 }
+
+  /// Whether the engine shows who is signed in, and no change of user is left.
+  private var isShown: Bool { !isChanging && shown.utf8.elementsEqual(identity.utf8) }
 
   /// A change of user waits for the storage: whoever waits for a token is told so.
-  func changeIsDeferred() {
-    let error = StatusError(
-      .unavailable,
-      "Another user signed in, and the storage cannot keep that yet: it is tried again. Ask again later."
-    )
-    tell(.failure(error))
-  }
+  func changeIsDeferred() { tell(.failure(Self.deferred)) }
+
+  private static let deferred = StatusError(
+    .unavailable,
+    "Another user signed in, and the storage cannot keep that yet: it is tried again. Ask again later."
+  )
 
   /// Stores a user, whose writes are about to be shown, as the user of the next start.
   ///

@@ -99,8 +99,8 @@ struct DocumentQueue {
     try change(.setState(id.lane, id.number, .queued), "The write was not queued again") {
       (view) throws(StoreError) in
       try view.entry(id.lane, id.number)?.state == .queued
-    } then: { [writes, sending] in
-      writes.waiters.requeued(id.number)
+    } then: { [store, writes, sending] in
+      if id.lane == store.lane { writes.waiters.requeued(id.number) }
       writes.changed(batch, .write, in: id.lane)
       sending.requeued()
     }
