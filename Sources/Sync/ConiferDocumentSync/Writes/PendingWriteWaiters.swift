@@ -30,7 +30,7 @@ package struct PendingWriteWaiters: Sendable {
     for place in waiters.indices { waiters[place].leftOut.insert(batch) }
   }
 
-  /// Whether everybody who waits waits for a batch of before.
+  /// Whether a batch counts for everybody who waits: for nobody it was queued again meanwhile.
   package func isAwaited(_ batch: BatchID) -> Bool {
     !waiters.contains { $0.leftOut.contains(batch) }
   }

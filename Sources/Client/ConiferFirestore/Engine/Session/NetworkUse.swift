@@ -70,7 +70,9 @@ final class NetworkUse {
 
   /// Does something while the network is not used, and then uses it again if it may be used.
   ///
-  /// - Throws: what the closure throws; the network is not used then. Where it is not used afterwards, listeners hear that they are offline.
+  /// Listeners hear that they are offline if the network is not used afterwards.
+  ///
+  /// - Throws: what the closure throws; the network is not used then.
   func pause(_ body: () throws(StoreError) -> Void) throws(StoreError) {
     let wasListening = isListening
     set(false, listens: false, .unknown)

@@ -137,7 +137,8 @@ final class SignedInUser {
     if !questions.isAwaited { ask(forcingRefresh: isForced, isIdentification: false) }
   }
 
-  /// The same for what the app asks the server, which is never asked as a user whom another one has followed already.
+  /// The same for a transaction or an aggregate of the app: it fails while a change of user waits, and so is never asked
+  /// as the user before.
   func withRequestToken(_ body: @escaping (Result<String?, StatusError>) -> Void) {
     guard !isChanging else { return body(.failure(Self.deferred)) }
     withToken(body)

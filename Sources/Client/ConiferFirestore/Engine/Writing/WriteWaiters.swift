@@ -19,7 +19,7 @@ final class WriteWaiters {
     self.outbox = outbox
   }
 
-  /// The waiting writes from the oldest on, up to the first that nobody leaves out, and the newest write ever. Writes
+  /// The waiting writes from the oldest on, up to the first that counts for all waiters, and the newest write ever. Writes
   /// that a later version queued are never sent by this version, so nobody waits for them.
   private func waiting() throws(StoreError) -> (oldest: [BatchID], newest: BatchID?) {
     try store.read { (view, lane) throws(StoreError) in
