@@ -40,8 +40,7 @@
         name: "rocksdb", declared: declared,
         options: StorageOptions(compression: compression, durability: .process), evicts: true,
         keepsDocuments: true, verifies: true,
-        // A log that was cut after a crash reads as one whose end the crash tore.
-        overlooks: [.lostAcknowledged], worksInBackground: true, tests: "ConiferRocksDBTests"
+        worksInBackground: true, tests: "ConiferRocksDBTests"
       ) { (directory, options) throws(StoreError) in
         try StorageConfiguration.rocksdb(at: directory, options: options).open()
       }

@@ -42,7 +42,7 @@ enum Tested {
         isPersistent: true),
       options: StorageOptions(compression: compression, durability: .process),
       evicts: true, keepsDocuments: true, verifies: true,
-      overlooks: [.lostAcknowledged, .silentLoss],
+      overlooks: [.silentLoss],
       tests: "StorageConformanceTests"
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.sqlite(at: directory, options: options).open()
@@ -58,7 +58,7 @@ enum Tested {
         longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .power,
         isPersistent: true),
       options: StorageOptions(compression: compression, durability: .process),
-      evicts: true, keepsDocuments: true, verifies: true, overlooks: [.lostAcknowledged],
+      evicts: true, keepsDocuments: true, verifies: true,
       tests: "StorageConformanceTests"
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.log(at: directory, options: options, log: log).open()

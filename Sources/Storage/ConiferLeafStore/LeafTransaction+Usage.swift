@@ -75,10 +75,18 @@ extension LeafTransaction {
     return trees
   }
 
-  /// Writes the usage of trees that changed or whose usage was read; an unchanged row is not
-  /// written again. This is the last step before `batch()`.
-  package func writeUsage() throws(StoreError) {
-    for (tree, row) in state.usage {
+  /// Writes the usage of trees that changed; an unchanged row is not written again. This is the last
+  /// step before `batch()`.
+  ///
+  /// - Parameter commit: the commit's number, which is put into a row at least; 0 for none.
+  package func writeUsage(commit: UInt64) throws(StoreError) {
+    if commit > 0, state.usage.isEmpty {
+      // A damaged row is told by who needs it.
+      _ = try undamaged { () throws(StoreError) in try changeUsage(TreeID(rawValue: 0)) { _ in } }
+    }
+    for tree in Array(state.usage.keys) {
+      if commit > 0 { state.usage[tree]?.commit = commit }
+      guard let row = state.usage[tree] else { continue }
       try put(Spaces.usage, StoreKey.prefix(tree), payload: row.payload)
     }
   }

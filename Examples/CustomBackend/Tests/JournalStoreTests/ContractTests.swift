@@ -19,7 +19,7 @@ struct ContractTests {
 
   static let backends = BackendFactory(
     name: "journal", declared: declared, options: StorageOptions(durability: .process),
-    evicts: true, keepsDocuments: true, verifies: true, overlooks: [.lostAcknowledged]
+    evicts: true, keepsDocuments: true, verifies: true
   ) { (path, options) throws(StoreError) in
     try StorageConfiguration.journal(at: path, options: options).open()
   }

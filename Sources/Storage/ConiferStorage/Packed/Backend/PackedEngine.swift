@@ -138,6 +138,7 @@ final class PackedEngine: @unchecked Sendable {
     // a view would keep the store open.
     mender.stop()
     leaves.generations.stop()
+    writer.synced.closeFile()
     do throws(StoreError) {
       try writer.store.suspend()
     } catch {
@@ -155,6 +156,32 @@ final class PackedEngine: @unchecked Sendable {
     try forgetStore()
     try repairer.recover(from: writer.store.findings)
     leaves.generations.resume()
+    checkMark()
+  }
+
+  /// Keeps a mark of how far the store was synced in its directory, from now on.
+  func keepMark(in directory: String) {
+    writer.synced.keepMark(in: directory)
+    checkMark()
+  }
+
+  /// Compares the store with the mark, and reports the commits that are lost.
+  private func checkMark() {
+    // What cannot be read is told when it is needed.
+    let lost = try? writer.read { (view) throws(StoreError) in try writer.synced.check(view) }
+    guard let lost, lost > 0 else { return }
+    do throws(StoreError) {
+      try repairer.change(.power) { (repair) throws(StoreError) in
+        repair.tx.frees = true
+        try repair.report([
+          "the end of the store: \(lost) of its newest commits, which had been acknowledged as durable, "
+            + "are not in its files any more"
+        ])
+      }
+    } catch {
+      // The mark stays as it is, so that the next opening tries again.
+      writer.synced.stopKeeping()
+    }
   }
 
   /// Forgets what was known of the store.
@@ -179,6 +206,7 @@ final class PackedEngine: @unchecked Sendable {
   func close() throws(StoreError) {
     try? committer.storeUses()
     stop()
+    writer.synced.closeFile()
     try writer.store.close()
   }
 }

@@ -13,8 +13,13 @@ final class StoreWriter {
   /// The durability of all commits so far. It is relaxed after opening and resuming: the process
   /// that wrote the newest commit may have died before its sync.
   private var survived = Durability.relaxed
+  /// What tells at the next opening whether the commits are there that survive power loss.
+  var synced: SyncedCommits
 
-  init(_ leaves: LeafStore) { self.leaves = leaves }
+  init(_ leaves: LeafStore) {
+    self.leaves = leaves
+    synced = SyncedCommits(isCounting: leaves.store.traits.isPersistent)
+  }
 
   var store: any OrderedStore { leaves.store }
 
@@ -45,12 +50,14 @@ final class StoreWriter {
       if durability > survived {
         lastCommit = try leaves.apply(tx, Batch(), durability)
         survived = durability
+        if durability == .power { synced.didSync(upTo: lastCommit) }
       }
       // A query that is saved again unchanged changes no record, but counts as used.
       changed(StoreChange(effects: CommitEffects(cover: tx.effects.cover)))
       return lastCommit
     }
-    try tx.writeUsage()
+    let number = try synced.number(tx)
+    try tx.writeUsage(commit: number)
     let batch = tx.batch()
     var change = StoreChange(usage: tx.state.usage, effects: tx.effects)
     change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
@@ -63,6 +70,7 @@ final class StoreWriter {
     tx.close()
     lastCommit = try leaves.apply(tx, batch, durability)
     survived = durability
+    synced.didCommit(lastCommit, number, isDurable: durability == .power)
     changed(change)
     return lastCommit
   }
@@ -73,15 +81,20 @@ final class StoreWriter {
       try store.apply(batch, durability)
     }
     survived = durability
+    if durability == .power { synced.didSync(upTo: lastCommit) }
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) {
     try store.harden(upTo)
     if upTo >= lastCommit { survived = store.traits.strongest }
+    if store.traits.strongest == .power { synced.didSync(upTo: upTo) }
   }
 
   /// Forgets what was known of the store, which another process may have had since.
-  func forget() { survived = .relaxed }
+  func forget() {
+    survived = .relaxed
+    synced.forget()
+  }
 }
 
 extension Batch.Edit {

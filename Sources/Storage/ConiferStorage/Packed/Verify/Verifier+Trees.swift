@@ -18,6 +18,7 @@ extension Verifier {
       case .format: try require(reader.varint() == Trees.format && reader.isAtEnd)
       case .clock: try require(reader.varint().map { $0 < Recency.end } ?? false)
       case .queueFloor: try require(payload.count == 8)
+      case .identity: try require(payload.count == SyncMark.identityLength)
       // Recovery is not finished: there is nothing to compare its text with.
       case .recovery: break
       // The tree's counts are an estimate, and it may hold orphans, until it is mended.
