@@ -79,7 +79,7 @@ extension LeafTransaction {
   /// step before `batch()`.
   ///
   /// - Parameter commit: the commit's number, which is put into a row at least; 0 for none.
-  package func writeUsage(commit: UInt64) throws(StoreError) {
+  package func writeUsage(commit: UInt64 = 0) throws(StoreError) {
     if commit > 0, state.usage.isEmpty {
       // A damaged row is told by who needs it.
       _ = try undamaged { () throws(StoreError) in try changeUsage(TreeID(rawValue: 0)) { _ in } }
