@@ -68,25 +68,17 @@ extension LeafTransaction {
   package func countedTrees() throws(StoreError) -> Set<TreeID> {
     var trees =
       if let storedUsage { storedUsage } else {
-        Set(try base.keys(Spaces.usage, prefix: []).map { StoreKey.tree($0) })
+        Set(try UsageRow.trees(base))
       }
     storedUsage = trees
     for tree in state.usage.keys { trees.insert(tree) }
     return trees
   }
 
-  /// Writes the usage of trees that changed; an unchanged row is not written again. This is the last
-  /// step before `batch()`.
-  ///
-  /// - Parameter commit: the commit's number, which is put into a row at least; 0 for none.
-  package func writeUsage(commit: UInt64 = 0) throws(StoreError) {
-    if commit > 0, state.usage.isEmpty {
-      // A damaged row is told by who needs it.
-      _ = try undamaged { () throws(StoreError) in try changeUsage(TreeID(rawValue: 0)) { _ in } }
-    }
-    for tree in Array(state.usage.keys) {
-      if commit > 0 { state.usage[tree]?.commit = commit }
-      guard let row = state.usage[tree] else { continue }
+  /// Writes the usage of trees that changed or whose usage was read; an unchanged row is not
+  /// written again. This is the last step before `batch()`.
+  package func writeUsage() throws(StoreError) {
+    for (tree, row) in state.usage {
       try put(Spaces.usage, StoreKey.prefix(tree), payload: row.payload)
     }
   }

@@ -134,6 +134,11 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     set(space, key, value)
   }
 
+  /// Seals a payload and stores it under a key without a look at what is there, and counts nothing.
+  package func putUncounted(_ space: Space, _ key: Bytes, payload: Bytes) {
+    set(space, key, Record.seal(space, key, payload))
+  }
+
   /// Removes a key; does nothing if it is absent.
   package func delete(_ space: Space, _ key: Bytes) throws(StoreError) {
     guard let size = try size(space, key) else { return }

@@ -24,11 +24,6 @@ package struct UsageRow: Equatable, Sendable {
   package var newestDictionary: UInt32 = 0
   /// What was packed since a dictionary was last trained, or refused.
   package var recent = RecentRuns()
-  /// The number of the newest commit that changed the tree; 0 when commits are not numbered. The
-  /// highest one of all trees is the store's.
-  package var commit: UInt64 = 0
-  /// The commit's number is in the place of the bytes of this space, which has no records of trees.
-  private static let commitSpace: UInt8 = 0
 
   package var payload: Bytes {
     var writer = ByteWriter(Self.layout)
@@ -43,10 +38,6 @@ package struct UsageRow: Equatable, Sendable {
     writer.varint(UInt64(newestDictionary))
     writer.varint(recent.raw)
     writer.varint(recent.packed)
-    if commit != 0 {
-      writer.byte(Self.commitSpace)
-      writer.varint(commit)
-    }
     for (space, count) in bytes.sorted(by: { $0.key < $1.key }) where count != 0 {
       writer.byte(space)
       writer.varint(count)
@@ -82,8 +73,14 @@ package struct UsageRow: Equatable, Sendable {
     recent = RecentRuns(raw: recentRaw, packed: recentPacked)
     while let space = reader.byte() {
       guard let count = count() else { return nil }
-      if space == Self.commitSpace { commit = UInt64(count) } else { bytes[space] = count }
+      bytes[space] = count
     }
+  }
+
+  /// The trees that have a row, or had one.
+  package static func trees(_ view: any OrderedView) throws(StoreError) -> [TreeID] {
+    // Of tree 0 there is another record behind the row.
+    try view.keys(Spaces.usage, prefix: []).filter { $0.count == 4 }.map { StoreKey.tree($0) }
   }
 
   /// The stored row of a tree.

@@ -41,9 +41,9 @@ public struct StorageConfiguration: Sendable {
     // An exchange of stores that `openOrSalvage` began, and that its process did not live to
     // finish.
     if let root { _ = try StoreExchange.finish(root) }
-    let backend = try opener(options)
-    if let root, let backend = backend as? any MarkKeepingBackend { backend.keepMark(in: root) }
-    return backend
+    var options = options
+    options.markDirectory = root
+    return try opener(options)
   }
 
   /// The same storage with other options.

@@ -60,6 +60,9 @@ public struct StorageOptions: Hashable, Sendable {
   public var encryption: (any StoreLayer)?
   /// About how long a slice of an eviction holds the commits that come meanwhile; tests make it short.
   package var evictionSlice = Duration.milliseconds(3)
+  /// Where the mark of how far the store was synced lies; nil for none. A `StorageConfiguration` says it
+  /// when it opens.
+  package var markDirectory: String?
 
   /// The options that every backend takes.
   ///

@@ -84,7 +84,8 @@ public protocol StorageBackend: AnyObject, Sendable {
   @discardableResult
   func setActive(_ isActive: Bool, _ query: QueryID, in tree: TreeID) -> Bool
 
-  /// Calls a closure each time that a report of damage is stored, also when eviction or mending met the damage.
+  /// Calls a closure each time that a report of damage is stored, also when eviction or mending met the damage,
+  /// and at once for those that opening stored, or that were stored while there was no handler.
   ///
   /// - Parameter handler: called on any thread, during the backend's work: it must return at once
   ///   and must not call the backend. It replaces the previous handler; nil removes it.

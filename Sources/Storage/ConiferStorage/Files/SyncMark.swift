@@ -1,4 +1,5 @@
 internal import ConiferKeyValue
+internal import ConiferLeafStore
 
 #if canImport(Darwin)
   internal import Darwin
@@ -8,72 +9,141 @@ internal import ConiferKeyValue
   internal import Musl
 #endif
 
-/// How far a store was synced: the number of its newest commit that survives power loss.
-struct SyncMark: Equatable {
-  /// How many bytes tell a store from others.
-  static let identityLength = 16
+/// The bytes of a mark: the newest commit of a store that survives power loss.
+enum SyncMark {
+  static let length = 32
   private static let title = Bytes("synced 1".utf8)
 
-  let store: Bytes
-  let commit: UInt64
-
-  init(store: Bytes, commit: UInt64) {
-    self.store = store
-    self.commit = commit
+  static func bytes(_ commit: StoreCommit) -> Bytes {
+    let text = title + StoreKey.number(commit.store) + StoreKey.number(commit.number)
+    return text + StoreKey.number(XXHash64.hash(text, seed: 0))
   }
 
-  /// Reads a mark; nil for what was torn, changed, or never one.
-  init?(_ bytes: Bytes) {
-    let start = Self.title.count
-    let end = start + Self.identityLength
-    guard bytes.count == end + 16, bytes.starts(with: Self.title) else { return nil }
-    self.init(store: Bytes(bytes[start..<end]), commit: Self.number(bytes[end..<end + 8]))
-    guard self.bytes == bytes else { return nil }
+  /// The commit of a mark; nil for what was torn, changed, or never one.
+  static func commit(_ bytes: Bytes) -> StoreCommit? {
+    guard bytes.count == length else { return nil }
+    let commit = StoreCommit(
+      store: StoreKey.number(atEndOf: Bytes(bytes[8..<16])),
+      number: StoreKey.number(atEndOf: Bytes(bytes[16..<24])))
+    let isInBounds = (1...StoreCommit.lastNumber).contains(commit.number)
+    return isInBounds && Self.bytes(commit) == bytes ? commit : nil
   }
 
-  /// The title, the store, the number and the XXH64 of them all.
-  var bytes: Bytes {
-    let text = Self.title + store + Self.bytes(commit)
-    return text + Self.bytes(XXHash64.hash(text, seed: 0))
-  }
-
-  private static func bytes(_ number: UInt64) -> Bytes {
-    (0..<8).map { UInt8(truncatingIfNeeded: number >> (56 - 8 * $0)) }
-  }
-
-  private static func number(_ bytes: ArraySlice<UInt8>) -> UInt64 {
-    bytes.reduce(0) { $0 << 8 | UInt64($1) }
+  /// Whether bytes are a mark, or what a crash or damage made of one, rather than somebody else's.
+  static func isMark(_ bytes: Bytes, of store: UInt64?) -> Bool {
+    if bytes.starts(with: title) { return true }
+    guard bytes.count <= length else { return false }
+    if bytes.allSatisfy({ $0 == 0 }) { return true }
+    return bytes.count == length && StoreKey.number(atEndOf: Bytes(bytes[8..<16])) == store
   }
 }
 
-/// The file of a ``SyncMark`` beside a store's own. It is never synced: what a power cut leaves of it is
-/// a mark of before, or none.
-struct SyncMarkFile {
+/// The file of a mark beside a store's own. It is never synced: what a power cut leaves of it is a
+/// mark of before, or none.
+final class SyncMarkFile {
   static let name = "synced"
 
-  private let path: String
-  private var file: Int32 = -1
+  private enum Access {
+    /// Nobody has looked at what is there: nothing may be written.
+    case unread
+    /// It cannot be read, or is not a mark: it stays as it is.
+    case refused
+    /// - Parameter isLong: whether bytes follow the mark.
+    case closed(isLong: Bool)
+    case open(Int32)
+  }
+
+  let path: String
+  private var access = Access.unread
+  /// The commit that the file names.
+  private var written: StoreCommit?
 
   init(in directory: String) { path = "\(directory)/\(Self.name)" }
 
-  /// The mark, if there is one that can be read.
-  func read() -> SyncMark? {
-    guard let bytes = Platform.read(path, limit: 64) else { return nil }
-    return SyncMark(bytes)
+  deinit { close() }
+
+  /// What was found in the file's place.
+  enum Found {
+    case nothing
+    case mark(StoreCommit)
+    /// A file that is not a mark: nothing is ever written there.
+    case foreign
   }
 
-  /// Replaces the mark. A failure is ignored: an older mark, or none, is never wrong.
-  mutating func write(_ mark: SyncMark) {
-    if file < 0 { file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600) }
+  /// Reads the file, which may be written after that unless it is another's or cannot be read.
+  ///
+  /// - Parameter store: what the store is known by.
+  func read(of store: UInt64?) -> Found {
+    close()
+    (access, written) = (.refused, nil)
+    let file = openFile(O_RDONLY)
+    guard file >= 0 else {
+      // A link is not followed, and nothing can be opened behind some names.
+      if errno == ELOOP || errno == ENXIO { return .foreign }
+      if errno == ENOENT { access = .closed(isLong: false) }
+      return .nothing
+    }
+    defer { Platform.close(file) }
+    guard Self.isRegular(file) else { return .foreign }
+    guard let bytes = Platform.read(file, at: 0, limit: 2 * SyncMark.length) else { return .nothing }
+    guard SyncMark.isMark(bytes, of: store) else { return .foreign }
+    access = .closed(isLong: bytes.count > SyncMark.length)
+    written = SyncMark.commit(bytes)
+    return written.map { .mark($0) } ?? .nothing
+  }
+
+  /// Opens the file for a commit that it does not name yet, so that it is the one beside this store
+  /// that is written later.
+  func open(for commit: StoreCommit) {
+    if let written, written.store == commit.store, written.number >= commit.number { return }
+    guard case .closed(let isLong) = access else { return }
+    let file = openFile(O_WRONLY | O_CREAT)
     guard file >= 0 else { return }
-    let bytes = mark.bytes
-    if pwrite(file, bytes, bytes.count, 0) != bytes.count { ftruncate(file, 0) }
+    if isLong { ftruncate(file, off_t(SyncMark.length)) }
+    access = .open(file)
+  }
+
+  /// Writes a commit unless the file names a later one. A failure is ignored: an older mark, or none,
+  /// is never wrong.
+  func write(_ commit: StoreCommit) {
+    if let written, written.store == commit.store, written.number >= commit.number { return }
+    open(for: commit)
+    guard case .open(let file) = access else { return }
+    let bytes = SyncMark.bytes(commit)
+    if pwrite(file, bytes, bytes.count, 0) == bytes.count {
+      written = commit
+    } else {
+      written = nil
+      ftruncate(file, 0)
+    }
   }
 
   /// Closes the file, which the next write opens again.
-  mutating func close() {
-    guard file >= 0 else { return }
+  func close() {
+    guard case .open(let file) = access else { return }
     Platform.close(file)
-    file = -1
+    access = .closed(isLong: false)
+  }
+
+  /// Forgets what is in the file, which another process may write from now on.
+  func forget() {
+    close()
+    (access, written) = (.unread, nil)
+  }
+
+  private func openFile(_ flags: Int32) -> Int32 {
+    // Whatever the name stands for, opening it must not wait.
+    #if canImport(Darwin)
+      Darwin.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    #elseif canImport(Glibc)
+      Glibc.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    #elseif canImport(Musl)
+      Musl.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
+    #endif
+  }
+
+  private static func isRegular(_ file: Int32) -> Bool {
+    var facts = stat()
+    return fstat(file, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG
   }
 }

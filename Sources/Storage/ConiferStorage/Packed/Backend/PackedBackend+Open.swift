@@ -27,19 +27,6 @@ extension PackedBackend {
   }
 }
 
-/// A backend that tells, at its next opening, of durable commits that are not in its files any more.
-protocol MarkKeepingBackend {
-  /// Compares the store with the mark in its directory, and keeps the mark from now on.
-  func keepMark(in directory: String)
-}
-
-extension PackedBackend: MarkKeepingBackend {
-  func keepMark(in directory: String) {
-    // It fails only for a store that is closed.
-    try? waiting { (engine) throws(StoreError) in engine.keepMark(in: directory) }
-  }
-}
-
 extension PackedBackend {
   /// Runs something on the store between two commits, on the store's thread: rotating its keys,
   /// erasing one of them.

@@ -55,10 +55,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: durability, budget: options.budget,
       isEncrypted: options.encryption != nil, format: Int(Trees.format))
-    if isNew {
-      try engine.writer.change(.power) { (tx) throws(StoreError) in try Trees.writeFormat(tx) }
-    }
-    try engine.open()
+    try engine.open(isNew: isNew)
     self.thread = try StoreThread(hasIdleWork: engine.mender.hasWork) { works, isAwaited in
       engine.drain(works, isAwaited: isAwaited)
     }
@@ -287,9 +284,10 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     return try answer.wait { $0 }.get()
   }
 
-  /// Sets the handler that is called each time a report of damage is stored.
+  /// Sets the handler that is called each time a report of damage is stored, and at once for those
+  /// that were stored since opening while there was none.
   public func observeIncidents(_ handler: (@Sendable () -> Void)?) {
-    engine.incidentObserver.withLock { $0 = handler }
+    engine.incidentObserver.set(handler)
   }
 
   /// What the files take.

@@ -1,6 +1,5 @@
 import ConiferKeyValue
 import ConiferLeafStore
-import Synchronization
 
 /// Runs the parts that change the store in turn: commits, eviction, building of indexes, mending,
 /// housekeeping. Each part has its own state, and is informed of the changes of the others.
@@ -13,6 +12,11 @@ final class PackedEngine: @unchecked Sendable {
     let edits: [StorageEdit]
     let durability: Durability
     let reply: @Sendable (Result<CommitReceipt, StoreError>) -> Void
+
+    /// Whether it gives numbers to writes.
+    var isQueueing: Bool {
+      edits.contains { if case .enqueue = $0 { true } else { false } }
+    }
   }
 
   /// A piece of work for the thread that drains the queue.
@@ -31,13 +35,12 @@ final class PackedEngine: @unchecked Sendable {
   let indexBuilder: IndexBuilder
   let mender: Mender
   let housekeeper: Housekeeper
-  /// The observer that is called when a report of damage was stored.
-  let incidentObserver = Mutex<(@Sendable () -> Void)?>(nil)
+  let incidentObserver = IncidentObserver()
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
     self.activity = activity
     leaves = LeafStore(store, options.compression, cache: options.decodedCache)
-    writer = StoreWriter(leaves)
+    writer = StoreWriter(leaves, markIn: options.markDirectory)
     repairer = Repairer(writer, options.role)
     committer = Committer(
       writer, repairer, activity, maintainsIndexes: options.encryption == nil)
@@ -49,7 +52,7 @@ final class PackedEngine: @unchecked Sendable {
       mender.didChange(change)
       evictor.didChange(change)
       indexBuilder.didChange(change)
-      if change.effects.reportsDamage { incidentObserver.withLock { $0 }?() }
+      if change.effects.reportsDamage { incidentObserver.tell() }
     }
   }
 
@@ -84,6 +87,11 @@ final class PackedEngine: @unchecked Sendable {
   private func commit(_ group: inout [Pending]) {
     guard !group.isEmpty else { return }
     defer { group = [] }
+    if let failure = reportLoss() {
+      // Numbers of writes that are lost would be given again.
+      for pending in group where pending.isQueueing { pending.reply(.failure(failure)) }
+      group.removeAll { $0.isQueueing }
+    }
     evictor.makeRoom(before: group)
     committer.commit(group, watching: evictor.swept.watched)
     evictor.checkBudget()
@@ -124,10 +132,59 @@ final class PackedEngine: @unchecked Sendable {
 
   // MARK: Life
 
-  /// Recovers from records that the store lost, and resumes mending that an earlier opening began.
-  func open() throws(StoreError) {
+  /// Writes the first record of a new store, recovers from records that the store lost, and resumes
+  /// mending that an earlier opening began.
+  func open(isNew: Bool) throws(StoreError) {
+    // The mark is compared before any commit: each would use up what it shows.
+    let strange = try writer.read { (view) throws(StoreError) in
+      try writer.synced.begin(view, isNew: isNew)
+    }
+    if isNew {
+      let lost = writer.synced.lost
+      try repairer.change(.power) { (repair) throws(StoreError) in
+        try Trees.writeFormat(repair.tx)
+        if let lost { try repair.report(lost: lost) }
+      }
+    }
     try repairer.recover(from: writer.store.findings)
     try mender.resume()
+    reportLoss()
+    if let strange { report(strange: strange) }
+  }
+
+  /// Reports the durable commits that the store lacks, if there are any.
+  ///
+  /// - Returns: why that failed; the mark stays then, and the next commit tries again.
+  @discardableResult
+  private func reportLoss() -> StoreError? {
+    guard let lost = writer.synced.lost else { return nil }
+    do throws(StoreError) {
+      try repairer.change(.power) { (repair) throws(StoreError) in
+        repair.tx.frees = true
+        try repair.report(lost: lost)
+      }
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// Reports, once, a file in the place of the store's mark that is not one.
+  private func report(strange path: String) {
+    let name = path.split(separator: "/").last.map(String.init) ?? path
+    let words =
+      "the file \(name) beside the store, which is not Conifer's and is left as it is: commits that go missing "
+      + "cannot be noticed until it is moved away"
+    // A failure is ignored: the next opening tries again.
+    let isKnown = try? writer.read { (view) throws(StoreError) in
+      try Incidents.all(view).contains { $0.place == words }
+    }
+    guard isKnown == false else { return }
+    try? repairer.change(.process) { (repair) throws(StoreError) in
+      try Incidents.add(
+        repair.tx,
+        Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: words, bytes: []))
+    }
   }
 
   /// Releases the store until `resume`; when that fails, everything continues as before.
@@ -138,9 +195,10 @@ final class PackedEngine: @unchecked Sendable {
     // a view would keep the store open.
     mender.stop()
     leaves.generations.stop()
-    writer.synced.closeFile()
+    writer.synced.willRelease()
     do throws(StoreError) {
       try writer.store.suspend()
+      writer.synced.didRelease()
     } catch {
       leaves.generations.resume()
       // If the store is closed or suspended after all, this fails, and mending begins at the next
@@ -154,34 +212,8 @@ final class PackedEngine: @unchecked Sendable {
   func resume() throws(StoreError) {
     try writer.store.resume()
     try forgetStore()
-    try repairer.recover(from: writer.store.findings)
+    try open(isNew: false)
     leaves.generations.resume()
-    checkMark()
-  }
-
-  /// Keeps a mark of how far the store was synced in its directory, from now on.
-  func keepMark(in directory: String) {
-    writer.synced.keepMark(in: directory)
-    checkMark()
-  }
-
-  /// Compares the store with the mark, and reports the commits that are lost.
-  private func checkMark() {
-    // What cannot be read is told when it is needed.
-    let lost = try? writer.read { (view) throws(StoreError) in try writer.synced.check(view) }
-    guard let lost, lost > 0 else { return }
-    do throws(StoreError) {
-      try repairer.change(.power) { (repair) throws(StoreError) in
-        repair.tx.frees = true
-        try repair.report([
-          "the end of the store: \(lost) of its newest commits, which had been acknowledged as durable, "
-            + "are not in its files any more"
-        ])
-      }
-    } catch {
-      // The mark stays as it is, so that the next opening tries again.
-      writer.synced.stopKeeping()
-    }
   }
 
   /// Forgets what was known of the store.
@@ -206,7 +238,14 @@ final class PackedEngine: @unchecked Sendable {
   func close() throws(StoreError) {
     try? committer.storeUses()
     stop()
-    writer.synced.closeFile()
-    try writer.store.close()
+    writer.synced.willRelease()
+    do throws(StoreError) {
+      try writer.store.close()
+      writer.synced.didRelease()
+    } catch {
+      // The files are released anyway.
+      writer.synced.forget()
+      throw error
+    }
   }
 }

@@ -158,8 +158,8 @@ final class PackedView: StorageView {
       return try UsageRow.read(snapshot, tree).usage
     }
     var sum = StorageUsage()
-    for key in try snapshot.keys(Spaces.usage, prefix: []) {
-      sum.add(try UsageRow.read(snapshot, StoreKey.tree(key)).usage)
+    for tree in try UsageRow.trees(snapshot) {
+      sum.add(try UsageRow.read(snapshot, tree).usage)
     }
     return sum
   }

@@ -31,6 +31,8 @@ struct CommitEffects {
   var damagedTrees: Set<TreeID> = []
   /// Whether a report of damage was stored.
   var reportsDamage = false
+  /// Whether it is stored that the store lacks durable commits.
+  var reportsLoss = false
   /// Whether indexes were declared, restarted, or built a part of.
   var changesIndexes = false
   var cover = CoverChange()

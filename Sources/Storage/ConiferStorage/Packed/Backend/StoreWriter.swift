@@ -16,9 +16,9 @@ final class StoreWriter {
   /// What tells at the next opening whether the commits are there that survive power loss.
   var synced: SyncedCommits
 
-  init(_ leaves: LeafStore) {
+  init(_ leaves: LeafStore, markIn directory: String?) {
     self.leaves = leaves
-    synced = SyncedCommits(isCounting: leaves.store.traits.isPersistent)
+    synced = SyncedCommits(leaves.store.traits, markIn: directory)
   }
 
   var store: any OrderedStore { leaves.store }
@@ -50,14 +50,15 @@ final class StoreWriter {
       if durability > survived {
         lastCommit = try leaves.apply(tx, Batch(), durability)
         survived = durability
-        if durability == .power { synced.didSync(upTo: lastCommit) }
+        if durability == .power { synced.didSyncAll() }
       }
       // A query that is saved again unchanged changes no record, but counts as used.
       changed(StoreChange(effects: CommitEffects(cover: tx.effects.cover)))
       return lastCommit
     }
-    let number = try synced.number(tx)
-    try tx.writeUsage(commit: number)
+    let stored = try synced.next(tx, reportsLoss: tx.effects.reportsLoss)
+    try tx.writeUsage()
+    if let stored { tx.putUncounted(Spaces.usage, StoreCommit.key, payload: stored.payload) }
     let batch = tx.batch()
     var change = StoreChange(usage: tx.state.usage, effects: tx.effects)
     change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
@@ -70,7 +71,7 @@ final class StoreWriter {
     tx.close()
     lastCommit = try leaves.apply(tx, batch, durability)
     survived = durability
-    synced.didCommit(lastCommit, number, isDurable: durability == .power)
+    synced.didCommit(lastCommit, stored, isDurable: durability == .power)
     changed(change)
     return lastCommit
   }
@@ -81,13 +82,16 @@ final class StoreWriter {
       try store.apply(batch, durability)
     }
     survived = durability
-    if durability == .power { synced.didSync(upTo: lastCommit) }
+    if durability == .power { synced.didSyncAll() }
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) {
     try store.harden(upTo)
-    if upTo >= lastCommit { survived = store.traits.strongest }
-    if store.traits.strongest == .power { synced.didSync(upTo: upTo) }
+    let isAll = upTo >= lastCommit
+    if isAll { survived = store.traits.strongest }
+    guard store.traits.strongest == .power else { return }
+    // Before the first commit there is nothing to harden, and commits of an earlier process may wait.
+    if isAll, lastCommit.rawValue > 0 { synced.didSyncAll() } else { synced.didSync(upTo: upTo) }
   }
 
   /// Forgets what was known of the store, which another process may have had since.

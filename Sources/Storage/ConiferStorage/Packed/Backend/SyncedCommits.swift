@@ -2,152 +2,185 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 /// Numbers the commits of a store, and keeps in a mark beside it the number of the newest one that
-/// survives power loss. If an opening finds lower numbers in the store than in the mark, commits are
+/// survives power loss. If an opening finds a lower number in the store than in the mark, commits are
 /// lost that were acknowledged.
 ///
 /// The mark is written when the sync of what it names has returned, so it is never ahead of the store.
-/// A killed process leaves it exact, and a power cut leaves it where it was some time before. It names
-/// the store, so that it says nothing of another one whose files were put in the place.
+/// A killed process leaves it exact, and a power cut leaves it where it was some time before.
 struct SyncedCommits {
-  /// A commit that no sync has covered yet.
+  private enum State {
+    /// The store's number was not read yet.
+    case unread
+    /// The newest commit; nil when the next one begins a numbering.
+    case counting(StoreCommit?)
+    /// Commits up to the mark are lost, and that is not reported in the store yet. Until it is, commits
+    /// keep the stored number, so that the next opening finds the same.
+    case lacking(stored: StoreCommit?, marked: UInt64)
+  }
+
+  /// Commits with successive numbers that no sync has covered yet.
   private struct Waiting {
-    let commit: CommitID
+    let commit: UInt64
     let number: UInt64
+    var count: UInt64
   }
 
-  /// The mark, as far as it is kept.
-  private struct Mark {
-    var file: SyncMarkFile
-    /// What the store is known by, when that is stored.
-    var store: Bytes?
-    /// What it will be known by after the next commit.
-    var next: Bytes?
-    /// The number in the file.
-    var written: UInt64 = 0
-  }
-
-  /// How many commits are remembered for a sync of the older ones alone.
+  /// How many are remembered for a sync of the older ones alone.
   private static let mostWaiting = 64
 
   private let isCounting: Bool
-  /// The number of the newest commit; nil until it was read.
-  private var newest: UInt64?
+  private let file: SyncMarkFile?
+  private var state = State.unread
   private var waiting: [Waiting] = []
-  private var mark: Mark?
 
-  /// - Parameter isCounting: false for a store that keeps nothing.
-  init(isCounting: Bool) { self.isCounting = isCounting }
+  /// - Parameters:
+  ///   - traits: those of the store.
+  ///   - directory: where the mark lies; nil for none.
+  init(_ traits: StoreTraits, markIn directory: String?) {
+    isCounting = traits.isPersistent
+    file =
+      traits.isPersistent && traits.strongest == .power
+      ? directory.map { SyncMarkFile(in: $0) } : nil
+  }
+
+  // MARK: Opening
+
+  /// Compares the store with the mark, before anything changes either.
+  ///
+  /// - Parameter isNew: whether the store holds nothing at all.
+  /// - Returns: the path of a file in the mark's place that is not one.
+  mutating func begin(_ view: any OrderedView, isNew: Bool) throws(StoreError) -> String? {
+    guard isCounting else { return nil }
+    let stored = isNew ? nil : try StoreCommit.read(view)
+    state = .counting(stored)
+    switch file?.read(of: stored?.store) {
+    case .mark(let mark):
+      // Of a store whose number cannot be read, and of one that has another name, nothing is known.
+      let isOwn = isNew || mark.store == stored?.store
+      if isOwn, mark.number > stored?.number ?? 0 {
+        state = .lacking(stored: stored, marked: mark.number)
+      }
+    case .foreign: return file?.path
+    case .nothing, nil: break
+    }
+    return nil
+  }
+
+  /// How many commits the store lacks that the mark says were durable, until that is reported.
+  var lost: UInt64? {
+    guard case .lacking(let stored, let marked) = state else { return nil }
+    return marked - (stored?.number ?? 0)
+  }
 
   // MARK: Commits
 
-  /// The number of the commit that a transaction will be; 0 for none.
-  mutating func number(_ tx: LeafTransaction) throws(StoreError) -> UInt64 {
-    guard isCounting else { return 0 }
-    if let mark, mark.store == nil {
-      let store = mark.next ?? Self.makeIdentity()
-      // Without the counts of tree 0, whose damage others tell, the store stays without a name.
-      let isPut: Void? = try undamaged { () throws(StoreError) in
-        try tx.put(Spaces.system, SystemKey.identity.bytes, payload: store)
-      }
-      self.mark?.next = isPut == nil ? nil : store
+  /// What a transaction is to store; nil for nothing.
+  ///
+  /// - Parameter reportsLoss: whether it reports what is lost.
+  mutating func next(
+    _ tx: LeafTransaction, reportsLoss: Bool
+  ) throws(StoreError) -> StoreCommit? {
+    guard isCounting else { return nil }
+    if case .unread = state { state = .counting(try StoreCommit.read(tx.base)) }
+    switch state {
+    case .unread: return nil
+    case .counting(let newest): return StoreCommit.after(newest)
+    case .lacking(let stored, let marked):
+      guard reportsLoss else { return nil }
+      return StoreCommit.after(stored.map { StoreCommit(store: $0.store, number: marked) })
     }
-    let newest =
-      if let newest { newest } else { try Self.newest(tx.base).number }
-    self.newest = newest
-    return newest + 1
   }
 
-  /// A commit with a number was stored.
-  mutating func didCommit(_ commit: CommitID, _ number: UInt64, isDurable: Bool) {
-    guard number > 0 else { return }
-    newest = number
-    if let store = mark?.next {
-      mark?.store = store
-      mark?.next = nil
+  /// A commit was stored with what `next` gave.
+  mutating func didCommit(_ commit: CommitID, _ stored: StoreCommit?, isDurable: Bool) {
+    guard let stored else { return }
+    if case .counting(let newest?) = state, newest.store == stored.store {
+    } else {
+      waiting = []
     }
-    waiting.append(Waiting(commit: commit, number: number))
-    if isDurable { return didSync(upTo: commit) }
-    if waiting.count > Self.mostWaiting { waiting.removeFirst() }
+    state = .counting(stored)
+    if let last = waiting.last, commit.rawValue == last.commit &+ last.count,
+      stored.number == last.number + last.count
+    {
+      waiting[waiting.count - 1].count += 1
+    } else {
+      waiting.append(Waiting(commit: commit.rawValue, number: stored.number, count: 1))
+      if waiting.count > Self.mostWaiting { waiting.removeFirst() }
+    }
+    if isDurable { didSyncAll() }
   }
 
   /// A sync of all commits up to one has returned.
   mutating func didSync(upTo commit: CommitID) {
-    let count = waiting.count { $0.commit <= commit }
-    guard count > 0 else { return }
-    let number = waiting[count - 1].number
-    waiting.removeFirst(count)
-    guard var mark, let store = mark.store, number > mark.written else { return }
-    mark.file.write(SyncMark(store: store, commit: number))
-    mark.written = number
-    self.mark = mark
-  }
-
-  // MARK: The mark
-
-  /// Keeps a mark from now on; `check` follows.
-  mutating func keepMark(in directory: String) {
-    if isCounting { mark = Mark(file: SyncMarkFile(in: directory)) }
-  }
-
-  /// Leaves the mark as it is from now on.
-  mutating func stopKeeping() {
-    closeFile()
-    mark = nil
-  }
-
-  /// How many commits the store lacks that the mark says were durable.
-  mutating func check(_ view: any OrderedView) throws(StoreError) -> UInt64 {
-    guard var mark else { return 0 }
-    let (number, isWhole) = try Self.newest(view)
-    newest = number
-    mark.store = try undamaged { () throws(StoreError) in try Self.identity(view) } ?? nil
-    self.mark = mark
-    guard let found = mark.file.read(), found.store == mark.store, found.commit > number else {
-      return 0
+    var number: UInt64?
+    while let first = waiting.first, first.commit <= commit.rawValue {
+      let distance = commit.rawValue - first.commit
+      guard distance < first.count else {
+        number = first.number + first.count - 1
+        waiting.removeFirst()
+        continue
+      }
+      number = first.number + distance
+      let left = first.count - distance - 1
+      waiting.removeFirst()
+      if left > 0 {
+        waiting.insert(
+          Waiting(
+            commit: first.commit + distance + 1, number: first.number + distance + 1, count: left),
+          at: 0)
+      }
+      break
     }
-    // Numbers are given once.
-    newest = found.commit
-    self.mark?.written = found.commit
-    // Counts that cannot be read may have the number; their damage is told.
-    return isWhole ? found.commit - number : 0
+    if let number { mark(number) }
+  }
+
+  /// All commits are durable.
+  mutating func didSyncAll() {
+    waiting = []
+    if case .counting(let newest?) = state { mark(newest.number) }
+  }
+
+  private func mark(_ number: UInt64) {
+    guard case .counting(let newest?) = state else { return }
+    file?.write(StoreCommit(store: newest.store, number: number))
+  }
+
+  // MARK: Closing
+
+  /// The store is about to make all commits durable and to let others open it: the mark that is
+  /// written then is the one that lies there now.
+  func willRelease() {
+    if case .counting(let newest?) = state { file?.open(for: newest) }
+  }
+
+  /// The store has made all commits durable and let go of its files.
+  mutating func didRelease() {
+    didSyncAll()
+    forget()
   }
 
   /// Forgets what was known of the store, which another process may have had since.
   mutating func forget() {
-    newest = nil
+    state = .unread
     waiting = []
-    mark?.written = 0
+    file?.forget()
   }
+}
 
-  /// Closes the mark's file, which the next sync opens again.
-  mutating func closeFile() { mark?.file.close() }
+/// What a report says of commits that are lost.
+package enum LostCommits {
+  private static let before = "the end of the store: "
+  private static let after =
+    " of its newest commits are lost, which had been acknowledged as durable"
 
-  // MARK: What the store says
+  static func words(_ count: UInt64) -> String { before + String(count) + after }
 
-  /// The number of the newest commit, and whether all trees could be asked.
-  private static func newest(_ view: any OrderedView) throws(StoreError) -> (
-    number: UInt64, isWhole: Bool
-  ) {
-    var (number, isWhole) = (UInt64(0), true)
-    for key in try view.keys(Spaces.usage, prefix: []) {
-      do throws(StoreError) {
-        number = max(number, try UsageRow.read(view, StoreKey.tree(key)).commit)
-      } catch {
-        guard [.damaged, .unsupported, .wrongKey].contains(error.code) else { throw error }
-        isWhole = false
-      }
+  /// How many commits a report says are lost; nil for another report.
+  package static func count(_ incident: Incident) -> UInt64? {
+    let words = incident.place
+    guard incident.tree.rawValue == 0, words.hasPrefix(before), words.hasSuffix(after) else {
+      return nil
     }
-    return (number, isWhole)
-  }
-
-  private static func identity(_ view: any OrderedView) throws(StoreError) -> Bytes? {
-    let key = SystemKey.identity.bytes
-    guard let value = try view.value(Spaces.system, key) else { return nil }
-    let payload = Record.open(Spaces.system, key, value)
-    return payload?.count == SyncMark.identityLength ? payload : nil
-  }
-
-  private static func makeIdentity() -> Bytes {
-    (0..<SyncMark.identityLength).map { _ in UInt8.random(in: .min ... .max) }
+    return UInt64(words.dropFirst(before.count).dropLast(after.count))
   }
 }

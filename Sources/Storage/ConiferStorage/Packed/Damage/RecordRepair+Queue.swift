@@ -85,6 +85,13 @@ extension RecordRepair {
     try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
   }
 
+  /// Lets a lane go on above all numbers that it may have given.
+  func skipNumbers(_ reader: QueueReader) throws(StoreError) {
+    try changeTotals(reader) { totals in
+      totals.newest = Numbers.skipping(totals.newest, last: Numbers.lastWrite)
+    }
+  }
+
   /// Recounts a lane, by keys and sizes alone.
   func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
     var totals = LaneTotals()

@@ -14,6 +14,31 @@ extension RecordRepair {
     try MendingMarker.add(tx, TreeID(rawValue: 0))
   }
 
+  /// Reports that the store lacks its newest durable commits. Writes that were queued by them had numbers,
+  /// so that all lanes go on above those.
+  func report(lost count: UInt64) throws(StoreError) {
+    try Incidents.add(
+      tx,
+      Incident(
+        kind: .recordSetAside, tree: TreeID(rawValue: 0), place: LostCommits.words(count),
+        bytes: []))
+    tx.effects.reportsLoss = true
+    // Where the floor, a tree or a lane cannot be read, no write is queued before it is repaired, with
+    // numbers of its own.
+    _ = try undamaged { () throws(StoreError) in try QueueFloor.raise(tx) }
+    let trees = try undamaged { () throws(StoreError) in try Trees.readable(tx) } ?? []
+    for info in trees {
+      for lane in try QueueReader.lanes(tx, info.id) {
+        let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
+        do throws(StoreError) {
+          try skipNumbers(reader)
+        } catch {
+          guard [.damaged, .unsupported, .wrongKey].contains(error.code) else { throw error }
+        }
+      }
+    }
+  }
+
   /// Makes the records of a tree or lane consistent after some of them were removed. A lane's
   /// totals are counted again, and it keeps its newest number.
   func reconcile(_ scope: StoreScope) throws(StoreError) {

@@ -40,8 +40,7 @@ final class DictionaryTrainer: Sendable {
   private func candidate() throws(StoreError) -> (TreeID, UsageRow)? {
     let snapshot = try leaves.openSnapshot()
     defer { snapshot.close() }
-    for key in try snapshot.keys(Spaces.usage, prefix: []) {
-      let tree = StoreKey.tree(key)
+    for tree in try UsageRow.trees(snapshot) {
       // A damaged row is skipped here; whoever needs it has it counted again.
       guard let row = try undamaged({ () throws(StoreError) in try UsageRow.read(snapshot, tree) }),
         row.raw.runs >= Self.leastNew, row.nextDictionary < .max,

@@ -61,9 +61,9 @@ final class CacheCounts {
     if let trees { return trees }
     let trees = try writer.read { (view) throws(StoreError) in
       var trees: [TreeID: (bytes: Int, queries: Int)] = [:]
-      for key in try view.keys(Spaces.usage, prefix: []) {
-        let row = try UsageRow.read(view, StoreKey.tree(key))
-        trees[StoreKey.tree(key)] = (row.usage.budgeted, row.queries)
+      for tree in try UsageRow.trees(view) {
+        let row = try UsageRow.read(view, tree)
+        trees[tree] = (row.usage.budgeted, row.queries)
       }
       return trees
     }

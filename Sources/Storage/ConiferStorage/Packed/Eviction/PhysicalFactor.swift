@@ -39,8 +39,8 @@ struct PhysicalFactor {
   /// What the records of all trees take that are stored.
   static func sum(stored view: any OrderedView) throws(StoreError) -> StorageUsage {
     var sum = StorageUsage()
-    for key in try view.keys(Spaces.usage, prefix: []) {
-      sum.add(try UsageRow.read(view, StoreKey.tree(key)).usage)
+    for tree in try UsageRow.trees(view) {
+      sum.add(try UsageRow.read(view, tree).usage)
     }
     return sum
   }

@@ -113,7 +113,6 @@ struct Recount: Sendable {
       result.nextDictionary = max(row.nextDictionary, named + 1)
       if row.newestDictionary != 0 { result.newestDictionary = row.newestDictionary }
       result.recent = row.recent
-      result.commit = row.commit
     }
     return result
   }

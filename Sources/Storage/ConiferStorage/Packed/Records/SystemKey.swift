@@ -21,12 +21,9 @@ enum SystemKey: Equatable {
   case recovery
   /// The mending marker of a tree.
   case mending(TreeID)
-  /// The bytes by which the mark beside the store is known to be its own.
-  case identity
 
   private enum Letter: UInt8 {
     case format = 0x66  // f
-    case identity = 0x69  // i
     case name = 0x6D  // m
     case next = 0x6E  // n
     case queueFloor = 0x71  // q
@@ -56,7 +53,6 @@ enum SystemKey: Equatable {
     case .queueFloor: Letter.queueFloor.prefix
     case .recovery: Letter.recovery.prefix
     case .mending(let id): Letter.mending.prefix + StoreKey.prefix(id)
-    case .identity: Letter.identity.prefix
     }
   }
 
@@ -77,7 +73,6 @@ enum SystemKey: Equatable {
     case (.queueFloor, 0): self = .queueFloor
     case (.recovery, 0): self = .recovery
     case (.mending, 4): self = .mending(StoreKey.tree(rest))
-    case (.identity, 0): self = .identity
     default: return nil
     }
   }

@@ -11,6 +11,7 @@ enum RecordName {
     let rest = key.dropFirst(4)
     let hex = "space \(space.id), key \(Damage.hex(key))"
     guard let order, key.count > 4 else {
+      if space == Spaces.usage, key == StoreCommit.key { return "the newest commit's number" }
       return space == Spaces.usage && key.count == 4 ? "the counts" : hex
     }
     switch space {

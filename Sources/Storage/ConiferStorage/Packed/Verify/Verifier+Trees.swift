@@ -18,7 +18,6 @@ extension Verifier {
       case .format: try require(reader.varint() == Trees.format && reader.isAtEnd)
       case .clock: try require(reader.varint().map { $0 < Recency.end } ?? false)
       case .queueFloor: try require(payload.count == 8)
-      case .identity: try require(payload.count == SyncMark.identityLength)
       // Recovery is not finished: there is nothing to compare its text with.
       case .recovery: break
       // The tree's counts are an estimate, and it may hold orphans, until it is mended.
@@ -89,7 +88,12 @@ extension Verifier {
   /// Compares what was counted with what the store counts.
   func checkUsage() throws(StoreError) {
     var rows: Set<TreeID> = []
-    try scan(Spaces.usage) { (key, _) throws(StoreError) in
+    try scan(Spaces.usage) { (key, value) throws(StoreError) in
+      if key == StoreCommit.key {
+        guard StoreCommit(Bytes(value.dropFirst(Record.overhead))) == nil else { return }
+        throw Damage.error(Spaces.usage, key)
+      }
+      guard key.count == 4 else { return count { $0.unknown += 1 } }
       let tree = StoreKey.tree(key)
       rows.insert(tree)
       let stored = try UsageRow.read(snapshot, tree)

@@ -36,10 +36,10 @@ final class Verifier {
   }
 
   func run() throws(StoreError) {
-    for key in try snapshot.keys(Spaces.usage, prefix: []) {
+    for tree in try UsageRow.trees(snapshot) {
       // A row that cannot be read is reported later.
       let row = try undamaged { () throws(StoreError) in
-        try UsageRow.read(snapshot, StoreKey.tree(key))
+        try UsageRow.read(snapshot, tree)
       }
       expected.add(row?.usage.total ?? 0)
     }
