@@ -63,6 +63,10 @@ public final class DocumentServer: Sendable {
     self.configuration = configuration
     self.backend = try backend.keepingDocuments()
     self.ownsBackend = ownsBackend
+    for incident in try backend.read({ (view) throws(StoreError) in try view.incidents() })
+    where incident.tree.rawValue == 0 {
+      configuration.logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
+    }
     state = Mutex(State(access: configuration.access))
     transactions = TransactionTable(configuration.bounds.transactions, clock: configuration.clock)
     readMemory = ReadMemory(configuration.bounds)

@@ -60,6 +60,10 @@ public final class Server: Sendable {
       throw StoreError(
         .invalid, "A database's name has 1 to 256 UTF-8 bytes, not \(namespace.utf8.count).")
     }
+    for incident in try backend.read({ (view) throws(StoreError) in try view.incidents() })
+    where incident.tree.rawValue == 0 {
+      configuration.logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
+    }
     let isThere = try backend.read { (view) throws(StoreError) in
       try view.trees().contains { $0.name == namespace }
     }

@@ -85,7 +85,9 @@ final class SyncMarkFile {
     }
     defer { Platform.close(file) }
     guard Self.isRegular(file) else { return .foreign }
-    guard let bytes = Platform.read(file, at: 0, limit: 2 * SyncMark.length) else { return .nothing }
+    guard let bytes = Platform.read(file, at: 0, limit: 2 * SyncMark.length) else {
+      return .nothing
+    }
     guard SyncMark.isMark(bytes, of: store) else { return .foreign }
     access = .closed(isLong: bytes.count > SyncMark.length)
     written = SyncMark.commit(bytes)

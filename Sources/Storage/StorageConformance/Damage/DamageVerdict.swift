@@ -72,6 +72,13 @@ struct DamageComparison {
       guard let difference = try difference(view, newest) else {
         return incidents.isEmpty ? .whole : .told
       }
+      // The states that the store may be in by what it tells of its newest commits.
+      let lost = Int(
+        clamping: incidents.compactMap { LostCommits.count($0) }.reduce(0) { max($0, $1) })
+      let possible = models.suffix(min(lost, models.count - 1) + 1)
+      for model in possible.dropLast().reversed() {
+        if try self.difference(view, model) == nil { return .told }
+      }
       if incidents.isEmpty {
         for model in models.dropLast().reversed() {
           if try self.difference(view, model) == nil { return .older }
@@ -79,8 +86,12 @@ struct DamageComparison {
       }
       if let (anomaly, words) = try wrong(view) { return .broken(anomaly, words) }
       if incidents.isEmpty { return .broken(.silentLoss, "nothing was reported: \(difference)") }
-      if let words = try unreportedLoss(view, incidents) { return .broken(.silentLoss, words) }
-      return .told
+      var words: String?
+      for model in possible.reversed() {
+        guard let missing = try unreportedLoss(view, incidents, of: model) else { return .told }
+        if words == nil { words = missing }
+      }
+      return .broken(.silentLoss, words ?? "")
     }
   }
 
@@ -131,12 +142,11 @@ struct DamageComparison {
     return nil
   }
 
-  /// Data that is missing without a report.
+  /// Data of a state that is missing without a report.
   private func unreportedLoss(
-    _ view: any StorageView, _ incidents: [Incident]
+    _ view: any StorageView, _ incidents: [Incident], of model: StorageModel
   ) throws(StoreError) -> String? {
-    guard let newest = models.last else { return nil }
-    for (id, tree) in newest.trees {
+    for (id, tree) in model.trees {
       if tree.info.order == .documents, let words = try unreportedDocuments(view, tree) {
         return words
       }
@@ -159,8 +169,11 @@ struct DamageComparison {
           let isReported = incidents.contains {
             $0.kind == .writeSetAside && $0.tree == id && $0.place == words && !$0.bytes.isEmpty
           }
-          // A store that lost commits reports that for the whole store.
-          let isLost = incidents.contains { $0.tree.rawValue == 0 }
+          // A store that lost records which it cannot name reports that for the whole store; a report with a
+          // number covers so many commits only.
+          let isLost = incidents.contains {
+            $0.tree.rawValue == 0 && LostCommits.count($0) == nil
+          }
           if !isReported, !isLost { return "\(words) is gone" }
         }
       }

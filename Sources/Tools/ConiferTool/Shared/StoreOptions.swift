@@ -197,6 +197,9 @@ extension StoreOptions {
   private static func tellingOfDamage<R>(
     _ backend: any StorageBackend, _ console: Console, _ body: () async throws -> R
   ) async throws -> R {
+    if let incident = try backend.incidentOfOpening() {
+      console.note("conifer: damaged: \(incident)")
+    }
     let before = try backend.inspect { try $0.incidentPosition() }
     let result = try await body()
     let met = try backend.inspect { try $0.incidentPosition() }.count(since: before)

@@ -59,6 +59,11 @@ struct StoreVerification {
   /// Records whose encryption key is missing: no findings.
   var locked: [Node] { report.member("locked").children.map(\.node) }
 
+  /// What the store reports that it lost or set aside, since whenever: no findings.
+  private var incidents: [String] {
+    report.member("incidents").children.compactMap { $0.node.text }
+  }
+
   /// The report for people.
   var lines: [String] {
     var table = Table()
@@ -69,6 +74,7 @@ struct StoreVerification {
     var lines = table.lines
     for (kind, place, words) in findings { lines.append("\(kind): \(place): \(words)") }
     for records in locked { lines.append("not checked: \(records.member("text").text ?? "")") }
+    for incident in incidents { lines.append("incident: \(incident)") }
     if let death { lines.append(death) }
     let told = findings.count + (death == nil ? 0 : 1)
     if found > told { lines.append("and \(found - told) more findings") }
@@ -95,6 +101,7 @@ struct StoreVerification {
             .object(child.node.children.map { ($0.key.string, .node($0.node)) })
           })
       ),
+      ("incidents", .list(incidents.map { .string($0) })),
       ("counts", .object(report.member("counts").children.map { ($0.key.string, .node($0.node)) })),
     ])
   }

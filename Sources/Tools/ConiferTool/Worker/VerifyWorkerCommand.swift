@@ -21,12 +21,12 @@ struct VerifyWorkerCommand: ToolCommand {
           ])
           try? console.print(Report.object([("progress", told)]).compact)
         }
-        return Self.report(report)
+        return Self.report(report, try backend.inspect { try $0.incidents() })
       }
     }
   }
 
-  private static func report(_ report: VerificationReport) -> Report {
+  private static func report(_ report: VerificationReport, _ incidents: [Incident]) -> Report {
     let counts = report.counts
     return .object([
       ("sound", .bool(report.isSound)), ("partial", .bool(report.isPartial)),
@@ -44,6 +44,7 @@ struct VerifyWorkerCommand: ToolCommand {
             ])
           })
       ),
+      ("incidents", .list(incidents.map { .string($0.description) })),
       (
         "counts",
         .object([

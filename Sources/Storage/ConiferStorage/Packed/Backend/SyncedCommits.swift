@@ -173,7 +173,7 @@ package enum LostCommits {
   private static let after =
     " of its newest commits are lost, which had been acknowledged as durable"
 
-  static func words(_ count: UInt64) -> String { before + String(count) + after }
+  package static func words(_ count: UInt64) -> String { before + String(count) + after }
 
   /// How many commits a report says are lost; nil for another report.
   package static func count(_ incident: Incident) -> UInt64? {

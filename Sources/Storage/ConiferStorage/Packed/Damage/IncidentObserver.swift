@@ -1,3 +1,5 @@
+package import ConiferKeyValue
+import ConiferLeafStore
 import Synchronization
 
 /// Who is told when a report of damage was stored; what nobody was told of is told to the next one.
@@ -28,4 +30,22 @@ final class IncidentObserver: Sendable {
     }
     handler?()
   }
+}
+
+extension StorageBackend {
+  /// The newest report of the store itself, when opening it stored a report; for whoever opens it and
+  /// observes no incidents.
+  package func incidentOfOpening() throws(StoreError) -> Incident? {
+    let seen = Seen()
+    observeIncidents { seen.any.store(true, ordering: .relaxed) }
+    observeIncidents(nil)
+    guard seen.any.load(ordering: .relaxed) else { return nil }
+    return try read { (view) throws(StoreError) in
+      try view.incidents().last { $0.tree.rawValue == 0 }
+    }
+  }
+}
+
+private final class Seen: Sendable {
+  let any = Atomic(false)
 }

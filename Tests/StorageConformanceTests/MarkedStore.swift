@@ -1,0 +1,61 @@
+import ConiferKeyValue
+import ConiferLog
+import Synchronization
+
+/// A log whose commits a test may refuse or change, and that may report what it lost.
+final class MarkedStore: OrderedStore {
+  struct Behavior {
+    /// Whether a batch finds the disk full.
+    var refuses: @Sendable (Batch) -> Bool = { _ in false }
+    /// What is stored in place of a batch.
+    var change: @Sendable (Batch) -> Batch = { $0 }
+    var findings: [StoreFinding] = []
+  }
+
+  private let base: LogStore
+  let behavior = Mutex(Behavior())
+
+  init(_ directory: String) throws(StoreError) { base = try LogStore(at: directory) }
+
+  var traits: StoreTraits { base.traits }
+
+  func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+    let (refuses, change) = behavior.withLock { ($0.refuses, $0.change) }
+    if refuses(batch) { throw StoreError(.full, "There is no room, says the test.") }
+    return try base.apply(change(batch), durability)
+  }
+
+  func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
+  func view() throws(StoreError) -> any OrderedView { try base.view() }
+  func size() throws(StoreError) -> StoreSize { try base.size() }
+  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
+  func suspend() throws(StoreError) { try base.suspend() }
+  func resume() throws(StoreError) { try base.resume() }
+  func close() throws(StoreError) { try base.close() }
+  var findings: [StoreFinding] { behavior.withLock { $0.findings } }
+  func acknowledgeFindings() throws(StoreError) { behavior.withLock { $0.findings = [] } }
+  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { try base.verify(found) }
+}
+
+extension Batch {
+  /// Whether it stores something in a space.
+  func puts(_ id: UInt8) -> Bool {
+    edits.contains { edit in
+      if case .put(let space, _, _) = edit { space.id == id } else { false }
+    }
+  }
+
+  /// The batch without what it stores under a key.
+  func without(_ id: UInt8, _ key: [UInt8]) -> Batch {
+    var batch = Batch()
+    for edit in edits {
+      switch edit {
+      case .put(let space, let other, let value):
+        if space.id != id || other != key { batch.put(space, other, value) }
+      case .delete(let space, let key): batch.delete(space, key)
+      case .clear(let space, let from, let to): batch.clear(space, from: from, to: to)
+      }
+    }
+    return batch
+  }
+}
