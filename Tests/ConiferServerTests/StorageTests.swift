@@ -4,6 +4,7 @@ import ConiferServer
 import ConiferStorage
 import ConiferTree
 import ConiferWire
+import Logging
 import TestSupport
 import Testing
 
@@ -36,6 +37,21 @@ import Testing
     #expect(other.data(in: "ns") == expected)
     try await other.open("other", in: backend)
     #expect(other.data(in: "other").isEmpty)
+    try await backend.close()
+  }
+
+  @Test func `What the store reports of itself is logged when a database is opened`() async throws {
+    let backend = try authority(MemoryStore())
+    let tree = try await backend.tree(named: "ns")
+    for (tree, place) in [(TreeID(rawValue: 0), "the end"), (tree, "a part")] {
+      _ = try await backend.commit(
+        [.report(Incident(kind: .recordSetAside, tree: tree, place: place, bytes: []))], .relaxed)
+    }
+    let notes = Gathered<String>()
+    let server = Server(
+      ServerConfiguration(logger: Logger(label: "test") { _ in NotingLogHandler(notes: notes) }))
+    try await server.open("ns", in: backend)
+    #expect(notes.all.count == 1 && notes.all.allSatisfy { $0.contains("the end") })
     try await backend.close()
   }
 

@@ -50,6 +50,37 @@ struct VerifyTests {
     #expect(url != sandbox.url(backend, "left"))
   }
 
+  @Test(
+    "Commits that are missing are told when the store is opened, and whenever it is looked at",
+    arguments: knownBackends)
+  func missing(backend: String) async throws {
+    try await sandbox.opened(backend) { store in
+      func commit() async throws {
+        try await store.commit(
+          [.overwrite(store.tree, "a", .empty), .overwrite(store.tree, "a", 1)], .power)
+        try await store.commit([.overwrite(store.tree, "a", 2)], .power)
+      }
+      try await commit()
+      // As a killed process would leave them.
+      try Directory.copyFiles(
+        sandbox.path("store"), to: sandbox.path("left"), leaving: StoreVerification.locks)
+      for _ in 0..<2 { try await commit() }
+    }
+    let mark = try #require(try sandbox.files("store")["synced"])
+    _ = try sandbox.file("left/synced", mark)
+    let url = sandbox.url(backend, "left")
+    let words = "of its newest commits are lost"
+    let first = await sandbox.run("get", "a", "--store", url)
+    #expect(first.status == .success && first.notes.contains(words), "\(first)")
+    let second = await sandbox.run("get", "a", "--store", url)
+    #expect(!second.notes.contains(words), "\(second)")
+    #expect(await sandbox.run("stats", "--store", url).text.contains(words))
+    for format in [[], ["--json"]] {
+      let (status, text) = try sandbox.spawn(["verify", "--store", url] + format)
+      #expect(status == 0 && text.contains(words), "\(text)")
+    }
+  }
+
   @Test("Damage ends with its own status, and the place is told", arguments: knownBackends)
   func damaged(backend: String) async throws {
     let url = sandbox.url(backend)

@@ -134,13 +134,13 @@ import Testing
     defer { lives.remove() }
     var given: [WriteID] = []
     try await lives.run(9, images: [4, 9]) { backend, edits, _ in
-      given += try await backend.commit(edits, .power).writes.map(\.id)
+      given += try await backend.commit(edits, .power).writes
     }
     try lives.put(Self.with(lives.images[0], Self.mark(lives.images[1])))
     try await lives.read { backend in
       let tree = try await backend.tree(named: "main")
       for lane in [Lane(tree: tree), Lane(tree: tree, identity: "ann")] {
-        let next = try await backend.commit([.enqueue(lane, .set("b", 1))], .power).writes[0].id
+        let next = try await backend.commit([.enqueue(lane, .set("b", 1))], .power).writes[0]
         #expect(next > given[8], "\(lane.identity)")
       }
       #expect(try backend.verifying().verify().isSound)
@@ -344,7 +344,7 @@ import Testing
     async throws -> WriteID
   {
     let lane = Lane(tree: try await backend.tree(named: "main"))
-    return try await backend.commit([.enqueue(lane, .set("a", 1))], durability).writes[0].id
+    return try await backend.commit([.enqueue(lane, .set("a", 1))], durability).writes[0]
   }
 
   @Test(
@@ -369,7 +369,7 @@ import Testing
     } else {
       batch.delete(Spaces.usage, StoreCommit.key)
     }
-    try store.apply(batch, .power)
+    _ = try store.apply(batch, .power)
     try store.close()
     let found = try await lives.read { _ = try await self.enqueue($0) }
     #expect(found.reports == [] && found.writes == 5)
@@ -377,7 +377,11 @@ import Testing
     let after = try #require(lives.mark)
     #expect(after.store != before.store && after.number == 1)
     try lives.put(Self.with(lives.files, before))
-    #expect(try await lives.read { #expect(try $0.verifying().verify().isSound) }.reports == [])
+    let again = try await lives.read { backend in
+      let isSound = try backend.verifying().verify().isSound
+      #expect(isSound)
+    }
+    #expect(again.reports == [])
   }
 
   @Test("A version that does not know the number leaves it, whatever it does", arguments: [0, 3])

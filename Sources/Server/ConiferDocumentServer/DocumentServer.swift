@@ -2,6 +2,7 @@ public import ConiferDocument
 public import ConiferKeyValue
 public import ConiferStorage
 public import ConiferWire
+import Logging
 import Synchronization
 
 /// A server of document databases, which stores their data, orders their writes and tells

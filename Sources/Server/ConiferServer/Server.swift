@@ -2,6 +2,7 @@ public import ConiferKeyValue
 public import ConiferStorage
 public import ConiferTree
 public import ConiferWire
+import Logging
 import Synchronization
 
 /// A server of databases, which holds their data, orders their writes and serves sessions, without
