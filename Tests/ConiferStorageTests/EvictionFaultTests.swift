@@ -118,8 +118,9 @@ import Testing
     let engine = PackedEngine(store, options, Activity(after: 80))
     let full = try Self.cache(store)
     try #require(full > 1 << 20)
-    // Room for a small commit, but for no slice, however short: one that forgets a query changes three.
-    store.mostEdits.withLock { $0 = 2 }
+    // Room for a small commit, with its number, but for no slice, however short: one that forgets a query
+    // changes three and the number.
+    store.mostEdits.withLock { $0 = 3 }
     #expect(engine.group([[.overwrite(tree, "x", 1)]]).first?.code == nil)
     Self.waitUntilIdle(engine)
     #expect(try Self.cache(store) >= full)

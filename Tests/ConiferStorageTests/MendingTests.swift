@@ -227,7 +227,8 @@ import Testing
         ])
       }
       #expect(records < slack)
-      #expect(store.applied.withLock { $0.last?.edits ?? 0 } <= 3)
+      // The report, the usage and the commit's number, and a removed report.
+      #expect(store.applied.withLock { $0.last?.edits ?? 0 } <= 4)
     }
     let incidents = try Incidents.all(try store.view())
     #expect(incidents.count { $0.kind == .writeSetAside } == 200)

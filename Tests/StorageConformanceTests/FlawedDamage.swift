@@ -19,8 +19,6 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
   case traps
   /// Tells of nothing that was lost.
   case hidesIncidents
-  /// Tells of fewer commits than it lost.
-  case understates
   /// Never answers, the first time that an error is due.
   case hangs
 
@@ -28,19 +26,9 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
     let right = Tested.smallLog(.none)
     return BackendFactory(
       name: "backend that \(self)", declared: right.declared, options: right.options,
-      evicts: true,
-      overlooks: [.beginsAnew, .understates].contains(self) ? [] : [.lostAcknowledged]
+      evicts: true, overlooks: self == .beginsAnew ? [] : [.lostAcknowledged]
     ) { (directory, options) throws(StoreError) in
       do throws(StoreError) {
-        if self == .understates {
-          let backend = try PackedBackend(
-            try LogStore(at: directory), name: "log", options: options)
-          let report = Incident(
-            kind: .recordSetAside, tree: TreeID(rawValue: 0), place: LostCommits.words(1), bytes: []
-          )
-          _ = try backend.commitAndWait([.report(report)], .power)
-          return backend
-        }
         guard self == .hidesIncidents else { return try right.open(directory, options) }
         return try PackedBackend(
           SilentStore(try LogStore(at: directory)), name: "log", options: options)
@@ -55,7 +43,7 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
           if access(note, F_OK) == 0 { throw error }
           close(creat(note, 0o600))
           while true { pause() }
-        case .hidesIncidents, .understates: throw error
+        case .hidesIncidents: throw error
         }
       }
     }
