@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func `A smaller count leaves the rest untold`() async throws {
-    for told in [1, UInt64(Self.kept) - 1] as [UInt64] {
+    for told in [1, 2] as [UInt64] {
       let verdict = try await verdict(told: told)
       guard case .broken(.silentLoss, _) = verdict else {
         Issue.record("\(told): \(verdict)")
