@@ -124,7 +124,7 @@
     {
       let service = try await Service()
       let first = try await ScriptedServer()
-      let database = client(first.url, speed: 20)
+      let database = client(first.url)
       let receipt = database.reference(withPath: "a").enqueue(.set(1))
       let socket = try #require(await first.next())
       socket.send(.reset(host: "127.0.0.1:\(service.port)"))
@@ -132,7 +132,7 @@
       #expect(service.data("a") == 1)
       await database.close()
 
-      let other = client(first.url, speed: 20)
+      let other = client(first.url)
       var states = other.connectionStates.makeAsyncIterator()
       #expect(await states.next() == false)
       let again = try #require(await first.next())
@@ -149,7 +149,7 @@
 
     @Test func `A connection that is invalid is left, and another one opened`() async throws {
       let server = try await ScriptedServer()
-      let database = client(server.url, speed: 20)
+      let database = client(server.url, speed: 5)
       _ = database.reference()
       let hello = ServerMessage.hello(Hello(timestamp: 1, host: "", session: "s"))
       for text in ["{", #"{"t":"d","d":{"a":"d","b":{}}}"#, "999999999"] {
