@@ -117,5 +117,10 @@
     private func backend(_ test: BackendCase) async throws {
       try await test.check.run(test.factory)
     }
+
+    @Test("All encrypted backends hold the same after the same program")
+    func agreement() async throws {
+      try await BackendCheck.agreement(of: Engine.all.map(\.backends))
+    }
   }
 #endif

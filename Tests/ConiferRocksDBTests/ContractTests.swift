@@ -57,5 +57,18 @@
     func plain(_ check: BackendCheck) async throws {
       try await check.run(Self.factory(.none).variant())
     }
+
+    @Test("RocksDB holds the same as memory after the same program")
+    func agreement() async throws {
+      let memory = BackendFactory(
+        name: "memory",
+        declared: StoreTraits(
+          longestKey: .max, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .relaxed,
+          isPersistent: false),
+        options: StorageOptions(compression: .none, durability: .relaxed),
+        evicts: true, keepsDocuments: true, verifies: true
+      ) { (_, options) throws(StoreError) in try StorageConfiguration.memory(options).open() }
+      try await BackendCheck.agreement(of: [memory, Self.factory(.none), Self.factory(.standard)])
+    }
   }
 #endif

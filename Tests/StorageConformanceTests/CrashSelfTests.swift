@@ -18,7 +18,7 @@ import Testing
 
 /// A log that keeps the contract but for one flaw that only a crash shows.
 private final class FragileStore: OrderedStore {
-  enum Flaw: Sendable {
+  enum Flaw: Sendable, CaseIterable {
     /// Says that a commit is durable, and syncs nothing.
     case liesAboutSync
     /// Makes two commits of one batch.
@@ -27,10 +27,17 @@ private final class FragileStore: OrderedStore {
     case defersIndexes
     /// Makes a later commit of what a batch does to pins.
     case defersPins
+    /// Syncs nothing when it is hardened.
+    case hardensNothing
+    /// Syncs the first 50 commits alone.
+    case tiresOfSyncing
+    /// Makes two commits of every 32nd batch.
+    case tearsSome
   }
 
   let base: LogStore
   let flaw: Flaw
+  private let made = Atomic(0)
 
   init(_ flaw: Flaw, at path: String) throws(StoreError) {
     self.flaw = flaw
@@ -40,8 +47,15 @@ private final class FragileStore: OrderedStore {
   var traits: StoreTraits { base.traits }
 
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
+    let number = made.add(1, ordering: .relaxed).newValue
     switch flaw {
     case .liesAboutSync: return try base.apply(batch, min(durability, .process))
+    case .tiresOfSyncing:
+      return try base.apply(batch, number > 50 ? min(durability, .process) : durability)
+    case .tearsSome:
+      guard number % 32 == 0 else { return try base.apply(batch, durability) }
+      return try applyTwice(batch, durability) { index, _ in index >= batch.edits.count / 2 }
+    case .hardensNothing: return try base.apply(batch, durability)
     case .tearsBatches:
       return try applyTwice(batch, durability) { index, _ in index >= batch.edits.count / 2 }
     case .defersIndexes: return try applyTwice(batch, durability) { $1 == Spaces.indexes }
@@ -68,7 +82,10 @@ private final class FragileStore: OrderedStore {
   }
 
   func harden(_ upTo: CommitID) throws(StoreError) {
-    if flaw != .liesAboutSync { try base.harden(upTo) }
+    switch flaw {
+    case .liesAboutSync, .hardensNothing: break
+    default: try base.harden(upTo)
+    }
   }
   func view() throws(StoreError) -> any OrderedView { try base.view() }
   func size() throws(StoreError) -> StoreSize { try base.size() }
@@ -89,10 +106,33 @@ private final class FragileStore: OrderedStore {
   var findings: [StoreFinding] { [] }
   func acknowledgeFindings() throws(StoreError) {}
   func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
+
+  /// As an ordered store alone, without an engine.
+  static func stores(_ flaw: Flaw) -> StoreFactory {
+    StoreFactory(
+      name: "fragile", declared: Tested.log(.none).declared, ownerFile: "owner"
+    ) { (directory) throws(StoreError) in try FragileStore(flaw, at: directory) }
+  }
 }
 
 @Suite struct CrashSelfTests {
   #if os(Linux)
+    @Test(
+      "The kit of ordered stores sees what a crash shows",
+      arguments: [
+        (FragileStore.Flaw.liesAboutSync, Anomaly.lostAcknowledged),
+        (.hardensNothing, .lostAcknowledged), (.tiresOfSyncing, .lostAcknowledged),
+        (.tearsBatches, .halfBatch), (.tearsSome, .halfBatch),
+      ])
+    private func orderedStore(_ flaw: FragileStore.Flaw, _ anomaly: Anomaly) async throws {
+      let factory = FragileStore.stores(flaw)
+      let check = try #require(StoreCheck.all(for: factory).first { $0.group == "power loss" })
+      let failure = await #expect(throws: ConformanceFailure.self) {
+        try await check.run(factory)
+      }
+      #expect(failure?.anomaly == anomaly, "\(String(describing: failure))")
+    }
+
     /// The checks of power loss but that of recoveries.
     private static func checks(_ factory: BackendFactory) -> [BackendCheck] {
       BackendCheck.all(for: factory).filter {

@@ -132,6 +132,9 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
       Conditional("owner", firstOpenings) {
         $0.declared.isPersistent ? IOSession.reason : forgets
       },
+      Conditional("power loss", powerLosses) { factory in
+        factory.declared.isPersistent ? IOSession.reason : forgets
+      },
       Conditional("faults", faults) { factory in
         guard factory.declared.isPersistent else { return forgets }
         return factory.declared.longestKey < 510 ? "has keys too short" : IOSession.reason

@@ -26,4 +26,18 @@ struct ContractTests {
 
   @Test("As a backend", arguments: BackendCheck.all(for: backends))
   func backend(_ check: BackendCheck) async throws { try await check.run(Self.backends) }
+
+  static let memory = BackendFactory(
+    name: "memory",
+    declared: StoreTraits(
+      longestKey: .max, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .relaxed,
+      isPersistent: false),
+    options: StorageOptions(durability: .relaxed), evicts: true, keepsDocuments: true,
+    verifies: true
+  ) { (_, options) throws(StoreError) in try StorageConfiguration.memory(options).open() }
+
+  @Test("It holds the same as memory after the same program")
+  func agreement() async throws {
+    try await BackendCheck.agreement(of: [Self.memory, Self.backends])
+  }
 }

@@ -52,7 +52,7 @@ final class ConcurrentCallers: Sendable {
       try requireEqual(pending, progress.write == nil ? 0 : 1, "the queue of \(name(member))")
     }
     try again.requireExactUsage("seed \(seed): ")
-    try check(again)
+    try again.requireSound()
     try await again.close()
   }
 
@@ -61,12 +61,6 @@ final class ConcurrentCallers: Sendable {
   private static func place(_ member: Int) -> Path { Path("members/m\(member)/number") }
   private static func node(_ number: Int64) -> Node {
     number == 0 ? .empty : Node(.integer(number))
-  }
-
-  private func check(_ backend: any StorageBackend) throws {
-    guard let verifying = backend as? any VerifyingBackend else { return }
-    let found = try verifying.verify().findings
-    try require(found.isEmpty, .wrongData, "seed \(seed): a check finds \(found)")
   }
 
   /// Runs one caller.
@@ -114,7 +108,7 @@ final class ConcurrentCallers: Sendable {
       _ = try backend.read { (view) throws(StoreError) in
         (try view.node(tree, .root), try view.usage(nil), try view.totals(lane(member)))
       }
-    case 14: try check(backend)
+    case 14: try backend.requireSound()
     case 15: _ = try backend.size()
     case 16: try await backend.harden(progress.commit)
     case 17: _ = try await backend.tree(named: "crowd \(seed)")

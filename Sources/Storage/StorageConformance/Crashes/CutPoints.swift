@@ -77,6 +77,12 @@ struct CutPoints {
     return points.sorted()
   }
 
+  /// One point within each of up to a number of commits.
+  func within(_ count: Int, _ random: inout SeededRandom) -> [Int] {
+    let points = commits.compactMap { $0.points.randomElement(using: &random) }
+    return Array(points.shuffled(using: &random).prefix(count))
+  }
+
   /// Points within commits of which each has kinds of edits that those before it have not.
   private func ofKinds(_ count: Int, _ random: inout SeededRandom) -> [Int] {
     let commits = commits.filter { !$0.points.isEmpty }.shuffled(using: &random)

@@ -91,6 +91,7 @@ struct Writers: CrashWorkload {
     if let failure { throw failure }
     try bounds?.require(held, of: words)
     try backend.requireExactUsage()
+    try backend.requireSound()
     return held
   }
 

@@ -63,6 +63,7 @@ final class FaultRun {
       try await open()
       try await expectCommit("after reopening on a sound disk")
       try requireSame("at the end")
+      try backend?.requireSound()
       try await close()
     } catch {
       session.stopFailing()

@@ -43,7 +43,8 @@ struct Program: Sendable {
     }
   }
 
-  private static func edit(_ random: inout SeededRandom, _ traits: StoreTraits) -> Batch.Edit {
+  /// A random edit.
+  static func edit(_ random: inout SeededRandom, _ traits: StoreTraits) -> Batch.Edit {
     let space = random.pick(spaces)
     switch Int.random(in: 0..<10, using: &random) {
     case 0...6:

@@ -1,0 +1,214 @@
+internal import ConiferKeyValue
+internal import ConiferStorage
+
+/// The file calls of random batches, and the crashes that can be made in them.
+struct BatchRecord {
+  /// The numbers of batches that may and must be there at a point.
+  private struct Bounds {
+    var issued = 0
+    /// The newest one that survives power loss.
+    var durable = 0
+    /// The newest one that survives the death of its process.
+    var visible = 0
+  }
+
+  private let factory: StoreFactory
+  private let seed: UInt64
+  private let entries: [IOEntry]
+  /// What the store held after each batch; at first nothing.
+  private let states: [Model]
+  /// The batches that were applied at `.process` at least.
+  private let visible: Set<Int>
+
+  /// The row that every batch puts, with its number as the value.
+  private static let marker = (space: Space.c, key: [0] as Bytes)
+  private static let spaces = Program.spaces + [marker.space]
+
+  /// Applies batches to a new store, which is hardened, tidied, suspended and opened again in
+  /// between, and records its file calls.
+  init(_ factory: StoreFactory, seed: UInt64, batches: Int) throws {
+    let directory = try System.makeTemporaryDirectory(isFast: true)
+    defer { System.removeTree(directory) }
+    let session = try IOSession.record(directory)
+    defer { session.end() }
+    let survivesPower = factory.declared.strongest == .power
+    var random = SeededRandom(seed: seed)
+    var states = [Model()]
+    var visible: Set<Int> = []
+    var newest = CommitID(rawValue: 0)
+    var store = try factory.open(directory)
+    do {
+      while states.count <= batches {
+        switch Int.random(in: 0..<90, using: &random) {
+        case 0:
+          try store.close()
+          store = try factory.open(directory)
+        case 1:
+          try store.suspend()
+          try store.resume()
+        case 2...4: try store.harden(newest)
+        case 5...8:
+          _ = try store.tidy(.milliseconds(5))
+          continue
+        default:
+          let number = states.count
+          let batch = Self.batch(number, &random, factory.declared)
+          let level = random.pick(Durability.allCases.filter { $0 <= factory.declared.strongest })
+          session.mark(.issued(number))
+          newest = try store.apply(batch, level)
+          if level >= .process { visible.insert(number) }
+          session.mark(level == .power ? .acknowledged(number) : .returned)
+          var model = states[number - 1]
+          model.apply(batch)
+          states.append(model)
+          continue
+        }
+        if survivesPower { session.mark(.acknowledged(states.count - 1)) }
+      }
+      try store.close()
+    } catch {
+      try? store.close()
+      throw error
+    }
+    self.factory = factory
+    self.seed = seed
+    self.states = states
+    self.visible = visible
+    entries = session.entries()
+  }
+
+  /// A batch with a number: random edits, and the marker before or after them.
+  private static func batch(
+    _ number: Int, _ random: inout SeededRandom, _ traits: StoreTraits
+  ) -> Batch {
+    let edits = (0..<random.pick([0, 1, 1, 2, 3, 5, 8, 20])).map { _ in
+      Program.edit(&random, traits)
+    }
+    var batch = Batch()
+    func mark() { batch.put(marker.space, marker.key, Bytes("\(number)".utf8)) }
+    if number % 2 == 0 { mark() }
+    for edit in edits {
+      switch edit {
+      case .put(let space, let key, let value): batch.put(space, key, value)
+      case .delete(let space, let key): batch.delete(space, key)
+      case .clear(let space, let from, let to): batch.clear(space, from: from, to: to)
+      }
+    }
+    if number % 2 != 0 { mark() }
+    return batch
+  }
+
+  /// Opens images of crashes, and checks each: half of them are kills within batches, each of
+  /// another batch, and the others power losses.
+  ///
+  /// - Returns: how many were tried.
+  func check(imagesAtMost most: Int) throws -> Int {
+    let isWatched = entries.contains { if case .write = $0 { true } else { false } }
+    guard isWatched else {
+      throw NotApplicable("its writes cannot be watched")
+    }
+    var random = SeededRandom(seed: seed)
+    let points = CutPoints(entries, on: SimulatedDisk(), kinds: [:])
+    let kills = Set(points.within(most / 2, &random))
+    let cuts =
+      factory.declared.strongest == .power ? Set(points.some(max(1, most / 8), &random)) : []
+    var disk = SimulatedDisk()
+    var bounds = Bounds()
+    var (last, tried) = (0, 0)
+    for point in kills.union(cuts).sorted() {
+      for entry in entries[last..<point] {
+        note(entry, &bounds)
+        _ = disk.play(entry)
+      }
+      last = point
+      var images = cuts.contains(point) ? DiskImage.some(at: point) : [.everything]
+      if disk.isAllDurable { images = [.everything] }
+      for image in images {
+        tried += 1
+        do {
+          try check(image, of: disk, bounds)
+        } catch {
+          let failure = error as? ConformanceFailure
+          throw ConformanceFailure(
+            failure?.anomaly ?? .refused,
+            "\(failure?.message ?? "\(error)")\n"
+              + "seed \(seed), \(image == .everything ? "killed" : "power lost") after \(point) of "
+              + "\(entries.count) operations, the last one: \(entries[point - 1]), image \(image)",
+            seed: seed)
+        }
+      }
+    }
+    return tried
+  }
+
+  private func note(_ entry: IOEntry, _ bounds: inout Bounds) {
+    guard case .mark(let mark) = entry else { return }
+    switch CommitMark(mark) {
+    case .issued(let number): bounds.issued = number
+    case .acknowledged(let number):
+      bounds.durable = number
+      bounds.visible = number
+    case .returned: if visible.contains(bounds.issued) { bounds.visible = bounds.issued }
+    case nil: break
+    }
+  }
+
+  /// Opens an image, which must hold one of the states that may be there, applies one more batch,
+  /// and opens it again.
+  private func check(_ image: DiskImage, of disk: SimulatedDisk, _ bounds: Bounds) throws {
+    let directory = try System.makeTemporaryDirectory(isFast: true)
+    defer { System.removeTree(directory) }
+    try disk.write(image, to: directory)
+    let least = image == .everything ? bounds.visible : bounds.durable
+    var model = Model()
+    try opened(directory) { store in
+      model = try state(of: store, atLeast: least, atMost: bounds.issued)
+      var batch = Batch()
+      batch.put(.a, [1], [1])
+      batch.delete(.b, [1])
+      try store.apply(batch, factory.declared.strongest)
+      model.apply(batch)
+    }
+    try opened(directory) { store in
+      try store.reading { try model.compare($0, Self.spaces, "after one more batch") }
+    }
+  }
+
+  private func opened(_ directory: String, _ body: (any OrderedStore) throws -> Void) throws {
+    let store = try factory.open(directory)
+    do {
+      try body(store)
+    } catch {
+      try? store.close()
+      throw error
+    }
+    try store.close()
+  }
+
+  /// The state that a store is in.
+  private func state(
+    of store: any OrderedStore, atLeast least: Int, atMost most: Int
+  ) throws -> Model {
+    try store.reading { view in
+      let marker = try view.value(Self.marker.space, Self.marker.key)
+      let held =
+        try marker.map { value in
+          guard let number = Int(String(decoding: value, as: UTF8.self)), number >= 0 else {
+            throw ConformanceFailure(.wrongData, "the number of the newest batch is \(text(value))")
+          }
+          return number
+        } ?? 0
+      try require(
+        held >= least, .lostAcknowledged,
+        "batch \(held) is the newest, \(least) was acknowledged")
+      try require(
+        held <= most, .phantom, "batch \(held) is there, \(most) is the newest that was applied")
+      do {
+        try states[held].compare(view, Self.spaces, "after batch \(held)")
+      } catch let failure as ConformanceFailure {
+        throw ConformanceFailure(.halfBatch, failure.message)
+      }
+      return states[held]
+    }
+  }
+}
