@@ -26,7 +26,7 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
     let right = Tested.smallLog(.none)
     return BackendFactory(
       name: "backend that \(self)", declared: right.declared, options: right.options,
-      evicts: true, overlooks: self == .beginsAnew ? [] : [.lostAcknowledged]
+      evicts: true, overlooks: self == .hidesIncidents ? [.lostAcknowledged] : []
     ) { (directory, options) throws(StoreError) in
       do throws(StoreError) {
         guard self == .hidesIncidents else { return try right.open(directory, options) }

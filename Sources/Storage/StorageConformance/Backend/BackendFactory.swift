@@ -17,8 +17,8 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   public let verifies: Bool
   /// The kinds of damage that the engine below the backend cannot notice, as its documentation
   /// says: `trap`, `silentLoss`, or `lostAcknowledged` where the newest commits of a damaged log
-  /// look as if they had never been made. Such outcomes are counted and pass. `wrongData` must not
-  /// be in the set.
+  /// look as if they had never been made. Where bits were flipped such outcomes are counted and pass,
+  /// and the promise is kept in part. `wrongData` must not be in the set.
   public let overlooks: Set<Anomaly>
   /// Whether threads of the engine's own write and sync. A failure of theirs may be reported by a
   /// commit after the next one, which is safe as long as each commit syncs what it needs itself.

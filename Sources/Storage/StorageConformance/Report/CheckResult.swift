@@ -2,10 +2,13 @@ internal import ConiferTree
 
 /// The result of one check of one backend: one line of the kit's machine-readable report.
 public struct CheckResult: Sendable, Hashable {
-  /// Whether a check passed, failed or was left out.
+  /// Whether a check passed, whole or in part, failed or was left out.
   public enum Outcome: String, Sendable {
     /// The promise holds.
     case passed
+    /// The promise holds but for what the backend's author says that it cannot notice
+    /// (`BackendFactory.overlooks`), which `reason` names.
+    case partly = "kept in part"
     /// The promise is broken; `anomaly` and `reason` say how.
     case failed
     /// The promise does not apply to the backend; `reason` says why.
@@ -27,7 +30,7 @@ public struct CheckResult: Sendable, Hashable {
   public var outcome: Outcome
   /// Which kind of promise broke, when it failed.
   public var anomaly: Anomaly?
-  /// What broke and how to reproduce it, or why the check was left out.
+  /// What broke and how to reproduce it, what is exempt, or why the check was left out.
   public var reason: String?
   /// The seed that reproduces a failure, where one was used.
   public var seed: UInt64?
@@ -45,7 +48,7 @@ public struct CheckResult: Sendable, Hashable {
   ///   - check: the promise.
   ///   - outcome: how it ended.
   ///   - anomaly: which kind of promise broke.
-  ///   - reason: what broke, or why it was left out.
+  ///   - reason: what broke, what is exempt, or why it was left out.
   ///   - seed: the seed that reproduces a failure.
   ///   - counts: numbers by name.
   public init(

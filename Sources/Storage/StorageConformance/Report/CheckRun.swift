@@ -43,6 +43,10 @@ struct CheckRun {
       factory: factory, tier: tier, group: group, check: check, outcome: .passed)
     do {
       try await CheckRecord.$current.withValue(record) { try await body() }
+      if let exemption = record.exemption {
+        result.outcome = .partly
+        result.reason = exemption
+      }
     } catch let error as NotApplicable {
       result.outcome = .leftOut
       result.reason = error.reason
