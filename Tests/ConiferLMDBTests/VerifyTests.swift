@@ -56,6 +56,20 @@ import Testing
     try store.close()
   }
 
+  @Test func `A value that took the place of a longer one is sound, as it keeps its pages`() throws {
+    let scratch = TemporaryDirectory()
+    let store = try Self.filled(scratch.path)
+    var batch = Batch()
+    batch.put(Self.rows, [201], Bytes(repeating: 1, count: 40_000))
+    batch.put(Self.rows, [201], Bytes(repeating: 2, count: 9_000))
+    _ = try store.apply(batch, .process)
+    #expect(try Self.findings(store).list == [])
+    try store.close()
+    let again = try LMDBStore(at: scratch.path)
+    #expect(try Self.findings(again).list == [])
+    try again.close()
+  }
+
   @Test func `Whatever byte of the file is changed, the check ends, and finds broken pages`() throws
   {
     let scratch = TemporaryDirectory()

@@ -27,7 +27,7 @@ enum Tested {
         longestKey: 510, bestValueSize: 4080, writeQuantum: 16384, strongest: .power,
         isPersistent: true),
       options: StorageOptions(compression: compression, durability: .process),
-      evicts: true, keepsDocuments: true, verifies: true, overlooks: [.trap, .silentLoss],
+      evicts: true, keepsDocuments: true, verifies: true, overlooks: [.silentLoss],
       tests: "StorageConformanceTests"
     ) { (directory, options) throws(StoreError) in
       try StorageConfiguration.lmdb(at: directory, options: options).open()

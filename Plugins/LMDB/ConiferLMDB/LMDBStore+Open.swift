@@ -15,7 +15,7 @@ extension LMDBStore {
     if System.length(path + "/data.mdb") == nil { try LMDBFormat.create(in: path) }
     // A killed process may have left the file's name unsynced, and nothing later would sync it.
     try Platform.syncDirectory(path)
-    let length = try check(path)
+    let length = try check(path, wasLeftBehind: owner.wasLeftBehind)
     var made: OpaquePointer?
     var result = mdb_env_create(&made)
     guard result == 0, let handle = made else { throw .lmdb(result, "open", path) }
@@ -43,11 +43,19 @@ extension LMDBStore {
     }
   }
 
+  /// How many pages are checked before LMDB maps them: a page that is not what LMDB thinks can end the
+  /// process. Who was killed by one must not be killed by it again, so that more are checked then.
+  private enum Checked {
+    static let usually = 1 << 10
+    static let afterDeath = 1 << 14
+  }
+
   /// Checks the data file without mapping it and returns its length. A valid file that ends before
   /// its last page is lengthened first.
   ///
+  /// - Parameter wasLeftBehind: whether the last owner ended without closing the store.
   /// - Throws: `damaged`, `foreign`, `newerFormat`, `denied`, `io`.
-  private static func check(_ path: String) throws(StoreError) -> Int {
+  private static func check(_ path: String, wasLeftBehind: Bool) throws(StoreError) -> Int {
     let name = path + "/data.mdb"
     guard let file = System.open(name, writing: true) else {
       throw Platform.error(System.lastError, "open the LMDB file", name)
@@ -59,10 +67,20 @@ extension LMDBStore {
     // The page layout is known for 64-bit systems; elsewhere only LMDB's own check runs.
     guard MemoryLayout<Int>.size == 8 else { return length }
     let meta = try LMDBMeta.read(file, length: length, path)
-    guard length < meta.fullLength else { return length }
-    var walk = LMDBPageWalk(file: file, meta: meta, pages: length / meta.pageSize, path: path)
-    try walk.check()
-    System.lengthen(file, to: meta.fullLength)
-    return meta.fullLength
+    var full = length
+    if length < meta.fullLength {
+      var walk = LMDBPageWalk(file: file, meta: meta, pages: length / meta.pageSize, path: path)
+      try walk.check()
+      System.lengthen(file, to: meta.fullLength)
+      full = meta.fullLength
+    }
+    let most = wasLeftBehind ? Checked.afterDeath : Checked.usually
+    if meta.lastPage < most {
+      var check = LMDBTreeCheck(file: file, meta: meta, length: full, name: name)
+      var first: StoreFinding?
+      _ = try check.run { first = first ?? $0 }
+      if let first { throw LMDBMeta.damaged(path, first.words) }
+    }
+    return full
   }
 }

@@ -38,7 +38,7 @@ extension LMDBStore {
         let meta = try LMDBMeta.read(file, of: id, pageSize: environment.pageSize, path)
         guard let meta else { continue }
         var check = LMDBTreeCheck(file: file, meta: meta, length: length, name: name)
-        return check.run(found)
+        return try check.run(found)
       } catch {
         if [.damaged, .foreign, .newerFormat].contains(error.code) { return lost(error.message) }
         // LMDB has no specific error for an invalid meta page.

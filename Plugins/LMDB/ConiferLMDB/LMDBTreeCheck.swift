@@ -22,6 +22,16 @@ struct LMDBTreeCheck {
     case free
   }
 
+  /// A key of a page above.
+  private struct Key {
+    let page: Bytes
+    let bytes: Range<Int>
+
+    func with<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
+      page.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[bytes])) }
+    }
+  }
+
   init(file: Int32, meta: LMDBMeta, length: Int, name: String) {
     self.file = file
     self.meta = meta
@@ -34,7 +44,9 @@ struct LMDBTreeCheck {
   }
 
   /// Walks everything; true when both trees may be read.
-  mutating func run(_ found: (StoreFinding) -> Void) -> Bool {
+  ///
+  /// - Throws: `io`.
+  mutating func run(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
     for (tree, kind) in [(meta.main, Kind.main), (meta.free, .free)] {
       entries = 0
       if let root = tree.root {
@@ -42,7 +54,7 @@ struct LMDBTreeCheck {
           problem(0, "the meta page gives a tree \(tree.depth) levels")
           continue
         }
-        visit(root, tree.depth, kind, nil, nil)
+        try visit(root, tree.depth, kind, nil, nil)
       }
       if problems.isEmpty, entries != tree.entries {
         problem(0, "the meta page counts \(tree.entries) keys, and there are \(entries)")
@@ -76,71 +88,110 @@ struct LMDBTreeCheck {
   }
 
   private mutating func visit(
-    _ number: Int, _ depth: Int, _ kind: Kind, _ low: Bytes?, _ high: Bytes?, from parent: Int = 0
-  ) {
+    _ number: Int, _ depth: Int, _ kind: Kind, _ low: Key?, _ high: Key?, from parent: Int = 0
+  ) throws(StoreError) {
     guard take(number, from: parent) else { return }
-    guard let page = Platform.read(file, at: number * meta.pageSize, limit: meta.pageSize),
-      page.count == meta.pageSize
-    else { return problem(number, "page \(number) cannot be read") }
-    let (flags, lower, upper) = (
-      page.number(at: 10, bytes: 2), page.number(at: 12, bytes: 2), page.number(at: 14, bytes: 2)
-    )
-    guard page.number(at: 0, bytes: 8) == number, flags == (depth == 1 ? 2 : 1) else {
-      return problem(number, "page \(number) is not the page that should be there")
+    let page = try read(number, 0, meta.pageSize)
+    guard page.count == meta.pageSize else { return cut(number) }
+    let found = page.withUnsafeBytes { content(of: $0, number, depth, kind, low, high) }
+    let (count, hasLists): (Int, Bool)
+    switch found {
+    case .wrong(let words): return problem(number, words)
+    case .nodes(let nodes, let lists): (count, hasLists) = (nodes, lists)
     }
-    guard lower >= 18, lower & 1 == 0, lower <= upper, upper <= meta.pageSize else {
-      return problem(number, "page \(number) has impossible bounds")
-    }
-    let nodes = (0..<((lower - 16) / 2)).map { page.number(at: 16 + 2 * $0, bytes: 2) }
-    var keys: [Bytes] = []
-    for (slot, node) in nodes.enumerated() {
+    if depth == 1 { entries += count }
+    guard depth > 1 || hasLists else { return }
+    // The first key of a branch covers everything before the second key and is never compared.
+    func key(_ slot: Int) -> Key? {
+      guard slot > 0 else { return low }
+      guard slot < count else { return high }
+      let node = page.number(at: 16 + 2 * slot, bytes: 2)
       let size = page.number(at: node + 6, bytes: 2)
-      guard node >= upper, node & 1 == 0, node + 8 <= meta.pageSize,
-        size <= meta.pageSize - node - 8
-      else {
-        return problem(number, "a node of page \(number) lies outside of it")
-      }
-      // The first key of a branch covers everything before the second key and is never compared.
-      let key = depth > 1 && slot == 0 ? low ?? [] : Bytes(page[(node + 8)..<(node + 8 + size)])
-      let isFirst = depth > 1 && slot == 0
-      guard isFirst || (kind == .free ? size == 8 : (1...511).contains(size)) else {
-        return problem(number, "a key of page \(number) has \(size) bytes")
-      }
-      if !isFirst {
-        let isAbove = keys.last.map {
-          precedes($0, key, kind) || (depth > 1 && slot == 1 && low == nil)
-        }
-        guard isAbove ?? !(low.map { precedes(key, $0, kind) } ?? false),
-          high.map({ precedes(key, $0, kind) }) ?? true
-        else { return problem(number, "the keys of page \(number) are not in order") }
-      }
-      keys.append(key)
+      return Key(page: page, bytes: node + 8..<node + 8 + size)
     }
-    for (slot, node) in nodes.enumerated() {
+    for slot in 0..<count {
+      let node = page.number(at: 16 + 2 * slot, bytes: 2)
       let word = page.number(at: node, bytes: 4)
       let more = page.number(at: node + 4, bytes: 2)
       if depth > 1 {
-        visit(
-          word | more << 32, depth - 1, kind, slot == 0 ? low : keys[slot],
-          slot + 1 < keys.count ? keys[slot + 1] : high, from: number)
+        try visit(word | more << 32, depth - 1, kind, key(slot), key(slot + 1), from: number)
       } else {
-        value(page, number, node + 8 + keys[slot].count, word, more, kind)
+        let at = node + 8 + page.number(at: node + 6, bytes: 2)
+        try value(page, number, at, word, more, kind)
       }
     }
-    if depth == 1 { entries += nodes.count }
+  }
+
+  /// What a page holds: how many nodes, and whether there is more to be looked at than they are.
+  private enum Content {
+    case nodes(Int, hasLists: Bool)
+    case wrong(String)
+  }
+
+  /// Checks the nodes of a page, which may lead nowhere outside of it.
+  private func content(
+    of page: UnsafeRawBufferPointer, _ number: Int, _ depth: Int, _ kind: Kind, _ low: Key?,
+    _ high: Key?
+  ) -> Content {
+    func short(_ at: Int) -> Int {
+      Int(UInt16(littleEndian: page.loadUnaligned(fromByteOffset: at, as: UInt16.self)))
+    }
+    let (lower, upper) = (short(12), short(14))
+    guard page.loadUnaligned(as: UInt64.self).littleEndian == UInt64(number),
+      short(10) == (depth == 1 ? 2 : 1)
+    else { return .wrong("page \(number) is not the page that should be there") }
+    guard lower >= 18, lower & 1 == 0, lower <= upper, upper <= meta.pageSize else {
+      return .wrong("page \(number) has impossible bounds")
+    }
+    let count = (lower - 16) / 2
+    let isBranch = depth > 1
+    var hasLists = kind == .free
+    var last: UnsafeRawBufferPointer?
+    for slot in 0..<count {
+      let node = short(16 + 2 * slot)
+      guard node >= upper, node & 1 == 0, node + 8 <= meta.pageSize,
+        short(node + 6) <= meta.pageSize - node - 8
+      else { return .wrong("a node of page \(number) lies outside of it") }
+      let size = short(node + 6)
+      if !isBranch {
+        let (length, flags) = (short(node) | short(node + 2) << 16, short(node + 4))
+        guard flags & ~1 == 0 else {
+          return .wrong("a node of page \(number) is of an unknown kind")
+        }
+        guard flags == 1 || node + 8 + size + length <= meta.pageSize else {
+          return .wrong("a value of page \(number) lies outside of it")
+        }
+        if flags == 1 { hasLists = true }
+      } else if slot == 0 {
+        continue
+      }
+      guard kind == .free ? size == 8 : (1...511).contains(size) else {
+        return .wrong("a key of page \(number) has \(size) bytes")
+      }
+      let key = UnsafeRawBufferPointer(rebasing: page[node + 8..<node + 8 + size])
+      let isAbove: Bool
+      if let last {
+        isAbove = Self.precedes(last, key, kind)
+      } else if let low {
+        isAbove = low.with {
+          isBranch ? Self.precedes($0, key, kind) : !Self.precedes(key, $0, kind)
+        }
+      } else {
+        isAbove = true
+      }
+      guard isAbove, high?.with({ Self.precedes(key, $0, kind) }) ?? true else {
+        return .wrong("the keys of page \(number) are not in order")
+      }
+      last = key
+    }
+    return .nodes(count, hasLists: hasLists)
   }
 
   /// Checks the value of a node of a leaf page.
   private mutating func value(
     _ page: Bytes, _ number: Int, _ at: Int, _ size: Int, _ flags: Int, _ kind: Kind
-  ) {
-    guard flags & ~1 == 0 else {
-      return problem(number, "a node of page \(number) is of an unknown kind")
-    }
+  ) throws(StoreError) {
     guard flags == 1 else {
-      guard at + size <= meta.pageSize else {
-        return problem(number, "a value of page \(number) lies outside of it")
-      }
       if kind == .free { list(Bytes(page[at..<(at + size)]), number) }
       return
     }
@@ -148,17 +199,26 @@ struct LMDBTreeCheck {
     guard at + 8 <= meta.pageSize, take(first, from: number) else {
       return problem(number, "a large value of page \(number) is not where it should be")
     }
-    let count = (size + 16 + meta.pageSize - 1) / meta.pageSize
-    guard let head = Platform.read(file, at: first * meta.pageSize, limit: 16), head.count == 16,
-      head.number(at: 0, bytes: 8) == first, head.number(at: 10, bytes: 2) == 4,
-      head.number(at: 12, bytes: 4) == count
+    // A shorter value in the place of a longer one may have kept its pages.
+    let least = (size + 16 + meta.pageSize - 1) / meta.pageSize
+    let head = try read(first, 0, 16)
+    let count = head.number(at: 12, bytes: 4)
+    guard head.count == 16, head.number(at: 0, bytes: 8) == first,
+      head.number(at: 10, bytes: 2) == 4, count >= max(least, 1)
     else { return problem(first, "page \(first) is not the large value that should be there") }
-    for page in (first + 1)..<(first + max(count, 1)) where !take(page, from: number) { return }
+    for page in (first + 1)..<(first + count) where !take(page, from: number) { return }
     guard kind == .free else { return }
-    guard let bytes = Platform.read(file, at: first * meta.pageSize + 16, limit: size),
-      bytes.count == size
-    else { return problem(first, "page \(first) cannot be read") }
+    let bytes = try read(first, 16, size)
+    guard bytes.count == size else { return cut(first) }
     list(bytes, first)
+  }
+
+  private func read(_ page: Int, _ offset: Int, _ count: Int) throws(StoreError) -> Bytes {
+    try LMDBMeta.bytes(of: file, at: page * meta.pageSize + offset, limit: count, name)
+  }
+
+  private mutating func cut(_ page: Int) {
+    problem(page, "page \(page) lies behind the end of the file")
   }
 
   /// Counts the pages of a list as free.
@@ -179,8 +239,13 @@ struct LMDBTreeCheck {
   }
 
   /// Whether a key sorts before another: numbers of commits little-endian, all others as bytes.
-  private func precedes(_ a: Bytes, _ b: Bytes, _ kind: Kind) -> Bool {
-    kind == .free
-      ? a.number(at: 0, bytes: 8) < b.number(at: 0, bytes: 8) : bytesPrecede(a, b)
+  private static func precedes(
+    _ a: UnsafeRawBufferPointer, _ b: UnsafeRawBufferPointer, _ kind: Kind
+  ) -> Bool {
+    switch kind {
+    case .main: compareBytes(a, b) < 0
+    case .free:
+      a.loadUnaligned(as: UInt64.self).littleEndian < b.loadUnaligned(as: UInt64.self).littleEndian
+    }
   }
 }

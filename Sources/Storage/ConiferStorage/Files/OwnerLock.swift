@@ -27,6 +27,8 @@ internal import Synchronization
 public final class OwnerLock: Sendable {
   /// The lock file's path.
   public let path: String
+  /// Whether the owner before this one did not release the lock: it was killed, or it trapped.
+  public let wasLeftBehind: Bool
 
   private struct Held {
     /// The open file; negative when the lock was released.
@@ -86,12 +88,14 @@ public final class OwnerLock: Sendable {
     let pid = getpid()
     let name = OwnerText.owner(pid, start: Platform.processStart(pid))
     let length: Int
+    let wasLeftBehind: Bool
     do throws(StoreError) {
       try UnfinishedStore.check(directory)
       guard let bytes = Platform.read(file, at: 0, limit: 512) else {
         throw Platform.error(errno, "read the lock file", path)
       }
       let text = OwnerText(bytes)
+      wasLeftBehind = text.pid != nil
       try files?.check(text.kind, in: directory)
       // Who does not know the kind keeps what is left of it.
       length = files == nil ? text.lineLength : text.kindLength
@@ -104,6 +108,7 @@ public final class OwnerLock: Sendable {
     }
     self.path = path
     self.name = name
+    self.wasLeftBehind = wasLeftBehind
     kind = files?.kind
     held = Mutex(Held(file: file, kindLength: length))
   }
