@@ -56,7 +56,8 @@ import Testing
     try store.close()
   }
 
-  @Test func `A value that took the place of a longer one is sound, as it keeps its pages`() throws {
+  @Test func `A value that took the place of a longer one is sound, as it keeps its pages`() throws
+  {
     let scratch = TemporaryDirectory()
     let store = try Self.filled(scratch.path)
     var batch = Batch()
