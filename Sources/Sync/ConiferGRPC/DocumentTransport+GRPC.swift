@@ -77,7 +77,7 @@
     func add(_ target: WatchTarget) {}
     func remove(_ target: TargetID) {}
     func greet(token: [UInt8]) {}
-    func send(_ writes: [Mutation], token: [UInt8]) {}
+    func send(_ writes: [Mutation], batch: Int64?, token: [UInt8]) {}
     func close() {}
   }
 #endif

@@ -70,7 +70,7 @@
         })
     }
 
-    func send(_ writes: [Mutation], token: [UInt8]) {
+    func send(_ writes: [Mutation], batch: Int64?, token: [UInt8]) {
       call.send(
         .with {
           $0.writes = writes.map { ProtoWrite($0, in: database) }

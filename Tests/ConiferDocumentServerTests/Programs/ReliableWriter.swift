@@ -6,7 +6,8 @@ import Synchronization
 /// A client that sends batches again until they are answered, and shows the token of the last answer.
 final class ReliableWriter: Sendable {
   struct State: Sendable {
-    var waiting: [[Mutation]] = []
+    var waiting: [(batch: Int64, writes: [Mutation])] = []
+    var last: Int64 = 0
     var made: [(time: Timestamp, writes: [Mutation])] = []
     var token: [UInt8] = []
     var isReady = false
@@ -29,8 +30,9 @@ final class ReliableWriter: Sendable {
 
   func send(_ writes: [Mutation]) {
     state.withLock { state in
-      state.waiting.append(writes)
-      if state.isReady { state.stream?.send(writes, token: state.token) }
+      state.last += 1
+      state.waiting.append((state.last, writes))
+      if state.isReady { state.stream?.send(writes, batch: state.last, token: state.token) }
     }
   }
 }
@@ -42,10 +44,10 @@ extension ReliableWriter.State {
     case .greeted(let token):
       self.token = token
       isReady = true
-      for writes in waiting { stream?.send(writes, token: token) }
+      for (batch, writes) in waiting { stream?.send(writes, batch: batch, token: token) }
     case .answered(let result, let token):
       self.token = token
-      made.append((result.commitTime, waiting.removeFirst()))
+      made.append((result.commitTime, waiting.removeFirst().writes))
     case .closed(let error):
       if let error, error.code.isPermanentForWrites { refused.append(error) }
       isReady = false

@@ -37,9 +37,9 @@ final class Writer: Sendable {
 
   func greet(_ token: [UInt8] = []) { now.stream?.greet(token: token) }
 
-  func send(_ writes: Mutation..., token: [UInt8]? = nil) {
+  func send(_ writes: Mutation..., batch: Int64? = nil, token: [UInt8]? = nil) {
     let now = now
-    now.stream?.send(writes, token: token ?? now.token)
+    now.stream?.send(writes, batch: batch, token: token ?? now.token)
   }
 
   func close() { now.stream?.close() }

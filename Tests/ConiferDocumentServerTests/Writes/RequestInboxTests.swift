@@ -14,8 +14,10 @@ import Testing
     var inbox = RequestInbox()
     let (loud, quiet) = (StreamID(rawValue: 1), StreamID(rawValue: 2))
     var begins = [inbox.add(Entry(.tick))]
-    for _ in 0..<10_000 { begins.append(inbox.add(Entry(.writes(loud, .send([], token: []))))) }
-    begins.append(inbox.add(Entry(.writes(quiet, .send([], token: [])))))
+    for _ in 0..<10_000 {
+      begins.append(inbox.add(Entry(.writes(loud, .send([], batch: nil, token: [])))))
+    }
+    begins.append(inbox.add(Entry(.writes(quiet, .send([], batch: nil, token: [])))))
     begins.append(inbox.add(Entry(.writes(loud, .close))))
     // Somebody does what waits until nothing does.
     #expect(begins.first == .begins && begins.dropFirst().allSatisfy { $0 == .waits })
@@ -54,11 +56,11 @@ import Testing
     var inbox = RequestInbox()
     let megabyte = try megabyte()
     let (loud, quiet) = (StreamID(rawValue: 1), StreamID(rawValue: 2))
-    for _ in 0..<200 { _ = inbox.add(Entry(.writes(loud, .send(megabyte, token: [])))) }
-    _ = inbox.add(Entry(.writes(quiet, .send(megabyte, token: []))))
+    for _ in 0..<200 { _ = inbox.add(Entry(.writes(loud, .send(megabyte, batch: nil, token: [])))) }
+    _ = inbox.add(Entry(.writes(quiet, .send(megabyte, batch: nil, token: []))))
     // One that is too large for any client is refused when its turn comes.
     let large = Array(repeating: megabyte[0], count: 200)
-    _ = inbox.add(Entry(.writes(StreamID(rawValue: 3), .send(large, token: []))))
+    _ = inbox.add(Entry(.writes(StreamID(rawValue: 3), .send(large, batch: nil, token: []))))
     let waiting = inbox.take()
     #expect((90...106).contains(waiting.count - 2))
     #expect(waiting.count { if case .flooded(loud) = $0 { true } else { false } } == 1)

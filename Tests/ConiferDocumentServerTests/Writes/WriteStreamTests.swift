@@ -112,6 +112,40 @@ import Testing
     try await rig.server.close()
   }
 
+  @Test(
+    "An equal batch with a number of its own is made, although the answer to another one was lost",
+    arguments: TestStore.allCases)
+  func equal(_ store: TestStore) async throws {
+    var rig = try Rig(store)
+    let link = rig.link()
+    let increment = try merge("a/1", [("n", .increment(1))])
+    let writer = Writer(link.transport.service)
+    writer.greet()
+    await rig.waitUntilIdle()
+    link.loseAnswers(next: 1)
+    for batch in 1...3 as ClosedRange<Int64> { writer.send(increment, batch: batch) }
+    await rig.waitUntilIdle()
+    #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 3)
+    if store != .memory { rig = try await rig.restarted(store) }
+    let again = Writer(rig.link().transport.service)
+    again.greet(writer.now.token)
+    await rig.waitUntilIdle()
+    // The client has given the first two up. The third one comes again.
+    for batch in 3...4 as ClosedRange<Int64> { again.send(increment, batch: batch) }
+    await rig.waitUntilIdle()
+    #expect(again.now.answers.map { $0.results[0].transforms } == [[3], [4]])
+    // A batch without a number may be any of them.
+    again.close()
+    await rig.waitUntilIdle()
+    let other = Writer(rig.link().transport.service)
+    other.greet(writer.now.token)
+    await rig.waitUntilIdle()
+    for batch in [nil, 5] as [Int64?] { other.send(increment, batch: batch) }
+    await rig.waitUntilIdle()
+    #expect(other.now.answers.map { $0.results[0].transforms } == [[1], [5]])
+    try await rig.server.close()
+  }
+
   @Test("What comes late on a stream that broke is not made beside what came again")
   func late() async throws {
     let rig = try Rig()

@@ -20,7 +20,7 @@ final class EngineServer: DocumentService {
       server.state.withLock { $0.greetings.append(token) }
       server.later { $0.write?(.greeted(token: [1])) }
     }
-    func send(_ writes: [Mutation], token: [UInt8]) {
+    func send(_ writes: [Mutation], batch: Int64?, token: [UInt8]) {
       server.state.withLock { state in
         state.sent.append(writes)
         state.allSent.append(writes)

@@ -319,7 +319,8 @@
         .patch(
           ["a": ["b": 1]], FieldMask([try FieldPath(["a", "b"]), try FieldPath(["x.y"])]),
           [FieldTransform(try FieldPath(["n"]), .increment(.integer(2)))]), if: .exists(true))
-      stream.send([patch, Mutation(path, .delete), Mutation(path, .verify)], token: token)
+      stream.send(
+        [patch, Mutation(path, .delete), Mutation(path, .verify)], batch: nil, token: token)
       let request = try await call.receive(ProtoWriteRequest.self)
       #expect(request.database.isEmpty && Array(request.streamToken) == [3])
       #expect(request.writes.count == 3)
@@ -343,7 +344,7 @@
       guard case .answered(let result, token: [4]) = await events.next() else { throw Ended() }
       #expect(result.commitTime.seconds == 9 && result.results.map(\.transforms) == [[5], [], []])
       #expect(result.results.map(\.updateTime?.seconds) == [9, nil, nil])
-      stream.send([Mutation(path, .delete)], token: [4])
+      stream.send([Mutation(path, .delete)], batch: nil, token: [4])
       #expect(try await call.receive(ProtoWriteRequest.self).writes.count == 1)
       stream.close()
       guard case .closed(nil) = await events.next() else { throw Ended() }
@@ -383,7 +384,7 @@
       relay.holdsClient = true
       // More than sockets and buffers hold.
       let count = 120
-      for n in 0..<count { stream.send([try write(n, size: 1_000_000)], token: [1]) }
+      for n in 0..<count { stream.send([try write(n, size: 1_000_000)], batch: nil, token: [1]) }
       stream.close()
       guard case .closed(nil) = await events.next() else { throw Ended() }
       relay.holdsClient = false
@@ -401,7 +402,7 @@
       let server = try await ScriptedServer()
       let base = try service(server.port) { $0.linger = .seconds(600) }
       let (first, call, _) = try await greeted(base, server)
-      first.send([try write(1)], token: [1])
+      first.send([try write(1)], batch: nil, token: [1])
       #expect(try await call.receive(ProtoWriteRequest.self).writes.count == 1)
       first.close()
       // One that is given up before its turn never begins.
@@ -413,7 +414,7 @@
       await call.ended()
       call.end()
       let (stream, next, _) = try await second
-      stream.send([try write(2)], token: [1])
+      stream.send([try write(2)], batch: nil, token: [1])
       #expect(try await next.receive(ProtoWriteRequest.self).writes.count == 1)
       stream.close()
     }
@@ -433,7 +434,7 @@
     func unreadableResults() async throws {
       let server = try await ScriptedServer()
       let (stream, call, events) = try await greeted(service(server.port), server)
-      stream.send([try write(1), try write(2)], token: [1])
+      stream.send([try write(1), try write(2)], batch: nil, token: [1])
       _ = try await call.receive(ProtoWriteRequest.self)
       try call.send(
         ProtoWriteResponse.with {

@@ -141,7 +141,7 @@ extension RemoteStream<WriteStreamEvent> {
 
   /// Sends writes that are made whole or not at all.
   package func send(_ writes: [Mutation], token: [UInt8]) {
-    ask { .writes($0, .send(writes, token: token)) }
+    ask { .writes($0, .send(writes, batch: nil, token: token)) }
   }
 
   /// Ends the stream once all is answered that was sent before, for a reason.

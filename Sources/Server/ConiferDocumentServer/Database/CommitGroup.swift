@@ -92,9 +92,11 @@ struct CommitGroup: Sendable {
   }
 
   /// The batch that the client sends again and that was applied before; nil when there is none.
-  mutating func takeDuplicate(_ digest: [UInt8], of id: StreamID) -> DeduplicationLog.Batch? {
+  mutating func takeDuplicate(_ key: DeduplicationLog.BatchKey, of id: StreamID) -> DeduplicationLog
+    .Batch?
+  {
     guard case .greeted(let name, var batches, let start) = streams[id],
-      let place = batches.firstIndex(where: { $0.digest == digest })
+      let place = batches.firstIndex(where: { $0.key.isSame(as: key) })
     else { return nil }
     let batch = batches[place]
     // Batches come again in their order, so the client no longer has those before it.
@@ -106,8 +108,10 @@ struct CommitGroup: Sendable {
   /// Remembers a batch that came on a stream.
   ///
   /// - Returns: its number there.
-  mutating func remember(_ name: UInt64, _ digest: [UInt8], _ result: CommitResult) -> Int64 {
-    guard let (number, record) = writes.remember(name, digest, result) else { return 0 }
+  mutating func remember(_ name: UInt64, _ key: DeduplicationLog.BatchKey, _ result: CommitResult)
+    -> Int64
+  {
+    guard let (number, record) = writes.remember(name, key, result) else { return 0 }
     records[name] = record
     return number
   }

@@ -99,25 +99,25 @@ extension DatabaseHost {
     }
     if caller.isExpired(at: now) { throw Caller.expired }
     try CommitStaging.checkSize(commit.writes)
-    guard case .stream(let id, let token) = commit.committer else {
+    guard case .stream(let id, let batch, let token) = commit.committer else {
       if let history = contents?.history { try group.checkUnchanged(commit.reads, since: history) }
       let made = try group.stage(commit.writes, now: now, by: caller)
       return .made(commit.committer, made, number: 0)
     }
     let name = try group.acknowledge(token, of: id)
-    let digest = DeduplicationLog.digest(of: commit.writes)
-    if let made = group.takeDuplicate(digest, of: id) {
+    let key = DeduplicationLog.BatchKey(commit.writes, batch)
+    if let made = group.takeDuplicate(key, of: id) {
       return .made(
         commit.committer, MadeCommit(result: made.result, documents: []), number: made.number)
     }
     let made = try group.stage(commit.writes, now: now, by: caller)
-    return .made(commit.committer, made, number: group.remember(name, digest, made.result))
+    return .made(commit.committer, made, number: group.remember(name, key, made.result))
   }
 
   private func caller(of commit: PendingCommit) -> Caller? {
     switch commit.committer {
     case .caller(let caller, _, _), .transaction(_, let caller, _, _): caller
-    case .stream(let id, _): writing[id]?.caller
+    case .stream(let id, _, _): writing[id]?.caller
     }
   }
 
@@ -129,11 +129,11 @@ extension DatabaseHost {
     case .refused(.caller(_, _, let told), let error),
       .refused(.transaction(_, _, _, let told), let error):
       told(.failure(error))
-    case .made(.stream(let id, _), let made, let number):
+    case .made(.stream(let id, _, _), let made, let number):
       guard let stream = writing[id], let name = stream.name else { return }
       let token = WriteToken(stream: name, answered: number)
       stream.deliver(.answered(made.result, token: token.bytes))
-    case .refused(.stream(let id, _), let error):
+    case .refused(.stream(let id, _, _), let error):
       end(writing: id, error)
     }
   }
@@ -142,7 +142,7 @@ extension DatabaseHost {
 extension PendingCommit {
   /// The stream that the writes came on; nil when they did not.
   fileprivate var stream: StreamID? {
-    guard case .stream(let id, _) = committer else { return nil }
+    guard case .stream(let id, _, _) = committer else { return nil }
     return id
   }
 

@@ -129,8 +129,8 @@ actor DatabaseHost {
         PendingCommit(
           writes: [write], committer: .caller(caller, nil) { answers.add($0, at: place) })
       }
-    case .writes(let id, .send(let writes, let token)):
-      return [PendingCommit(writes: writes, committer: .stream(id, token: token))]
+    case .writes(let id, .send(let writes, let batch, let token)):
+      return [PendingCommit(writes: writes, committer: .stream(id, batch: batch, token: token))]
     default: return nil
     }
   }

@@ -38,7 +38,8 @@ enum DatabaseRequest: Sendable {
   /// What happens to a stream of writes.
   enum Writes: Sendable {
     case greet(token: [UInt8])
-    case send([Mutation], token: [UInt8])
+    /// The batch's number is nil where the client's protocol has none.
+    case send([Mutation], batch: Int64?, token: [UInt8])
     /// The client sent something that is no batch, for a reason: the stream ends with it.
     case refuse(StatusError)
     case close
@@ -52,7 +53,7 @@ enum DatabaseRequest: Sendable {
     case transaction(
       TransactionReads, Caller, ConnectionID?, @Sendable (Result<MadeCommit, StatusError>) -> Void
     )
-    case stream(StreamID, token: [UInt8])
+    case stream(StreamID, batch: Int64?, token: [UInt8])
   }
 
   case openWatch(StreamID, token: String?, @Sendable ([WatchStreamEvent]) -> Void)

@@ -158,7 +158,7 @@ extension DatabaseRequest {
   /// About how many bytes the request keeps in memory.
   fileprivate var bytes: Int {
     switch self {
-    case .writes(_, .send(let writes, let token)): writes.reduce(token.count) { $0 + $1.size }
+    case .writes(_, .send(let writes, _, let token)): writes.reduce(token.count) { $0 + $1.size }
     case .writes(_, .greet(let token)): token.count
     case .watch(_, .add(let target)): target.resumeToken.count + target.target.canonical.utf8.count
     case .commit(let writes, .transaction(let reads, _, _, _)):

@@ -162,10 +162,10 @@ private final class LinkWriteStream: WriteStream {
     channel.send { [link, id] in link.host.post(.writes(id, .greet(token: token))) }
   }
 
-  func send(_ writes: [Mutation], token: [UInt8]) {
+  func send(_ writes: [Mutation], batch: Int64?, token: [UInt8]) {
     channel.send { [link, id] in
       link.count { $0.batches += 1 }
-      link.host.post(.writes(id, .send(writes, token: token)))
+      link.host.post(.writes(id, .send(writes, batch: batch, token: token)))
     }
   }
 

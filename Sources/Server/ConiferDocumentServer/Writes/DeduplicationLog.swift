@@ -15,12 +15,25 @@ struct DeduplicationLog: Sendable {
   /// How many batches may be made on a stream beyond the last one whose answer the client says that it has.
   static let maxUnanswered: Int64 = 1000
 
+  /// What tells a batch from others.
+  struct BatchKey: Sendable, Hashable {
+    /// A digest of its writes.
+    let digest: [UInt8]
+    /// The number that the client has given it; nil where the protocol has none, and equal batches are taken for one.
+    let id: Int64?
+
+    /// Whether a batch is the same one, sent again.
+    func isSame(as other: BatchKey) -> Bool {
+      guard let id, let otherID = other.id else { return digest == other.digest }
+      return id == otherID && digest == other.digest
+    }
+  }
+
   /// A batch that was made.
   struct Batch: Sendable, Hashable {
     /// Its number on the stream, from 1.
     let number: Int64
-    /// A digest that distinguishes it from other batches.
-    let digest: [UInt8]
+    let key: BatchKey
     let result: CommitResult
   }
 
@@ -53,11 +66,11 @@ struct DeduplicationLog: Sendable {
   ///
   /// - Returns: its number, and what is to be stored of the stream; nil of a stream that was never begun.
   mutating func remember(
-    _ id: UInt64, _ digest: [UInt8], _ result: CommitResult
+    _ id: UInt64, _ key: BatchKey, _ result: CommitResult
   ) -> (number: Int64, record: MapValue)? {
     guard var stream = streams.removeValue(forKey: id) else { return nil }
     stream.last += 1
-    stream.batches.append(Batch(number: stream.last, digest: digest, result: result))
+    stream.batches.append(Batch(number: stream.last, key: key, result: result))
     if stream.batches.count > Self.maxBatches { stream.batches.removeFirst() }
     streams[id] = stream
     return (stream.last, stream.record)
@@ -94,15 +107,6 @@ struct DeduplicationLog: Sendable {
     for id in open where streams[id] == nil { streams[id] = earlier.streams[id] }
   }
 
-  /// What tells a batch from others: a digest of its writes.
-  static func digest(of writes: [Mutation]) -> [UInt8] {
-    let payload = MutationBatch(written: .zero, bases: [], mutations: writes).payload
-    var paths: [UInt8] = []
-    for write in writes { paths += Array("\(write.path)".utf8) + [0] }
-    let words = MD5(paths + payload.bytes).words
-    return words.0.bigEndianBytes + words.1.bigEndianBytes
-  }
-
   // MARK: The store
 
   /// The id of the document that keeps a stream.
@@ -114,6 +118,16 @@ struct DeduplicationLog: Sendable {
       let stream = document.fields.flatMap(Stream.init)
     else { return }
     streams[id] = stream
+  }
+}
+
+extension DeduplicationLog.BatchKey {
+  init(_ writes: [Mutation], _ id: Int64?) {
+    let payload = MutationBatch(written: .zero, bases: [], mutations: writes).payload
+    var paths: [UInt8] = []
+    for write in writes { paths += Array("\(write.path)".utf8) + [0] }
+    let words = MD5(paths + payload.bytes).words
+    self.init(digest: words.0.bigEndianBytes + words.1.bigEndianBytes, id: id)
   }
 }
 
@@ -144,10 +158,12 @@ extension DeduplicationLog.Batch {
       if let time = result.updateTime { fields["update"] = .timestamp(time) }
       return .map(fields)
     }
-    return [
-      "number": .integer(number), "digest": .bytes(digest), "time": .timestamp(result.commitTime),
-      "results": .array(results),
+    var fields: MapValue = [
+      "number": .integer(number), "digest": .bytes(key.digest),
+      "time": .timestamp(result.commitTime), "results": .array(results),
     ]
+    if let id = key.id { fields["id"] = .integer(id) }
+    return fields
   }
 
   fileprivate init?(_ record: MapValue) {
@@ -163,7 +179,8 @@ extension DeduplicationLog.Batch {
       return WriteResult(updateTime: nil, transforms: transforms)
     }
     self.number = number
-    self.digest = digest
+    let id: Int64? = if case .integer(let id) = record["id"] { id } else { nil }
+    key = DeduplicationLog.BatchKey(digest: digest, id: id)
     self.result = CommitResult(commitTime: time, results: results)
   }
 }

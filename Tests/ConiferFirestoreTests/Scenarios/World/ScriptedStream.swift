@@ -37,7 +37,7 @@ final class ScriptedStream: WatchStream, WriteStream {
     }
   }
 
-  func send(_ mutations: [Mutation], token: [UInt8]) {
+  func send(_ mutations: [Mutation], batch: Int64?, token: [UInt8]) {
     writes { state, writes in
       if !writes.isGreeted { state.faults.append("writes are sent before the greeting") }
       if let fault = state.fault(of: token, for: writes.user) { state.faults.append(fault) }

@@ -220,7 +220,7 @@ final class WriteSending {
     serverStream.used()
     writes.progress.sent(OutboundWriteID(lane, WriteID(rawValue: UInt64(max(0, id)))))
     serverStream.stream?.send(
-      batch.mutations, token: writes.survivePower ? durableToken.token : token)
+      batch.mutations, batch: id, token: writes.survivePower ? durableToken.token : token)
   }
 
   /// Stores the server's answer; when that fails, the answer is kept until it can be stored.

@@ -81,7 +81,11 @@ package protocol WriteStream: AnyObject, Sendable {
   /// - Parameter token: what came with the last answer of an earlier stream; empty when there was none.
   func greet(token: [UInt8])
   /// Sends writes that are to be made whole or not at all.
-  func send(_ writes: [Mutation], token: [UInt8])
+  ///
+  /// - Parameter batch: the number of this batch, which no other one of the client's on this stream, or on the ones that it goes
+  ///   on with, ever has: by it the server tells an equal batch from one that is sent again. Nil when it has none; a protocol
+  ///   that has no place for it leaves it out.
+  func send(_ writes: [Mutation], batch: Int64?, token: [UInt8])
   /// Ends the stream.
   func close()
 }
