@@ -52,7 +52,9 @@ import Testing
     default:
       let fields = (try? Mutation.set(Writes.path(), pairs(&random), in: Writes.database))?
         .applied(to: Writes.missing, written: .zero).fields?.resolved(.estimate)
-      return Writes.found(fields ?? .empty)
+      return Document(
+        Writes.path(), .found(fields ?? .empty), version: Writes.time(5),
+        createTime: Writes.time(3))
     }
   }
 
@@ -102,6 +104,28 @@ import Testing
     #expect(batch.applied(to: sent).fields == ["n": 7, "o": 2, "x": ["m": 1]])
     // A missing document is no base, so nothing is made of it.
     #expect(batch.applied(to: Writes.missing) == Writes.missing)
+  }
+
+  /// Only the server knows when a document was made that waiting writes make anew.
+  @Test func `a document that is deleted and set again keeps the server's creation time`() throws {
+    let base = Document(
+      Writes.path(), .found(["a": 1]), version: Writes.time(5), createTime: Writes.time(3))
+    let mutations = try [
+      Mutation.delete(Writes.path()),
+      Mutation.set(Writes.path(), [("b", 2)], in: Writes.database),
+    ]
+    let batches = mutations.map { MutationBatch([$0], written: Writes.time(9)) { _ in base } }
+    let pending = batches.reduce(base) { $1.applied(to: $0) }
+    let overlay = try #require(Overlay(of: batches, over: base))
+    #expect(overlay.applied(to: base) == pending && pending.createTime == Writes.time(3))
+    #expect(pending.fields == ["b": 2] && pending.version == .zero)
+    // Once it has accepted both, nobody here knows the time until it tells it.
+    var accepted = base
+    for mutation in mutations {
+      accepted = try mutation.acknowledged(
+        on: accepted, updateTime: nil, commitTime: Writes.time(10))
+    }
+    #expect(accepted.fields == ["b": 2] && accepted.createTime == nil)
   }
 
   @Test func `a field that is deleted leaves what is around it to the server`() throws {

@@ -70,14 +70,16 @@ public struct Document: Sendable, Hashable {
   }
 
   /// The document after a write that the server has not answered.
+  ///
+  /// The creation time stays that of the server's document, also when the document is deleted and then set: one overlay for both
+  /// cannot tell them from a mere set, and only the server will know the new time. The vendor's clients keep it too.
   func pending(_ state: State) -> Document {
     Document(
-      path, state, version: .zero, readTime: readTime, createTime: createTime(in: state),
-      writes: .pending)
+      path, state, version: .zero, readTime: readTime, createTime: createTime, writes: .pending)
   }
 
-  /// The creation time in another state of the document; nil when the document did not exist
-  /// before, or does not exist then.
+  /// The creation time in another state that the server has accepted; nil when the document did not exist before, or does
+  /// not exist then.
   func createTime(in state: State) -> Timestamp? {
     guard fields != nil, case .found = state else { return nil }
     return createTime
