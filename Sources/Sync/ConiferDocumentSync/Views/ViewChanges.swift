@@ -123,6 +123,7 @@ extension QueryView {
         return
       }
       if old.fields != document.fields {
+        if old.hasPendingFields(of: document) { return }
         result.changes.track(DocumentChange(.modified, document))
         if let edge, edge.excludes(document, order) { result.needsRefill = true }
       } else {
@@ -217,5 +218,16 @@ private struct Edge {
   func excludes(_ other: Document, _ order: SortedList<Document>.Order) -> Bool {
     let place = order(other, document)
     return side == .first ? place > 0 : place < 0
+  }
+}
+
+extension Document {
+  /// Whether waiting writes make the same fields of both, but for what was there before their server timestamps: the server
+  /// has sent the result of a write that it has not answered. Listeners hear of that once it has.
+  fileprivate func hasPendingFields(of other: Document) -> Bool {
+    guard writes == .pending, other.writes == .pending, let fields, let others = other.fields
+    else { return false }
+    return fields.resolved(.estimate) == others.resolved(.estimate)
+      && fields.resolved(.none) == others.resolved(.none)
   }
 }
