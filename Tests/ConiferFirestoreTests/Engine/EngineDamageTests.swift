@@ -21,7 +21,9 @@ import Testing
 
   private let opened = Opened()
 
-  private func world() throws -> EngineWorld {
+  private func world(
+    _ change: (inout FirestoreConfiguration) -> Void = { _ in }
+  ) throws -> EngineWorld {
     try EngineWorld { [opened] configuration in
       configuration.storage = StorageConfiguration(
         name: "memory", location: nil, options: StorageOptions()
@@ -30,15 +32,16 @@ import Testing
         opened.backend.withLock { $0 = backend }
         return backend
       }
+      change(&configuration)
     }
   }
 
   /// Changes a byte of each record of some spaces.
-  private func damage(_ spaces: Space...) throws {
+  private func damage(_ spaces: Space..., where isMeant: (Bytes) -> Bool = { _ in true }) throws {
     var batch = Batch()
     let view = try opened.store.view()
     for space in spaces {
-      for (key, bytes) in try view.entries(space, prefix: []) {
+      for (key, bytes) in try view.entries(space, prefix: []) where isMeant(key) {
         var value = bytes
         value[value.count / 2] ^= 0x40
         batch.put(space, key, value)
@@ -75,6 +78,39 @@ import Testing
     world.server.say(.targets(.noChange, []), at: 3000)
     await world.waitUntilIdle()
     #expect(world.told.take().last == "2: a3 b2")
+    await world.end()
+  }
+
+  /// Two listeners begin together, and damage takes the queries that were stored for them before the second one begins.
+  @Test func `tracks a query anew that damage takes before its listener begins`() async throws {
+    let faults = StorageFaults()
+    let world = try world { $0.storage = $0.storage?.failing(faults) }
+    await world.waitUntilIdle()
+    faults.doBehindCommits { [self] edits in
+      let queries = edits.count { if case .saveQuery = $0 { true } else { false } }
+      guard queries == 2 else { return }
+      faults.doBehindCommits { _ in }
+      #expect(throws: Never.self) { try damage(Spaces.queries) { $0.count == 12 } }
+    }
+    try await world.listenTogether(["halls", "rooms"])
+    await world.waitUntilIdle()
+    let targets = world.server.targets
+    #expect(targets.count == 2 && targets.keys.min() == 2)
+    for (id, target) in targets.sorted(by: { $0.key < $1.key }) {
+      guard case .collection(let collection) = target.target.source else { continue }
+      try world.server.tell(id, [("\(collection)/a", Int64(id))], at: 1000 + Int64(id))
+    }
+    await world.waitUntilIdle()
+    let told = world.told.take()
+    let second = try #require(targets.keys.max())
+    #expect(told.contains("0: a2") && told.last == "1: a\(second)", "\(told)")
+    // Both are tracked, with what the server said of them.
+    for target in targets.values.map(\.target) {
+      let found = await world.engine.ask { loop in
+        Result { () throws(StoreError) in try loop.listening.targets.find(target) }
+      }
+      #expect(try found.get()?.record.token.isEmpty == false)
+    }
     await world.end()
   }
 

@@ -3,7 +3,6 @@ import ConiferDocumentSync
 import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
-import Dispatch
 import TestSupport
 import Testing
 
@@ -26,25 +25,6 @@ import Testing
     }.filter { $0 > 0 }
   }
 
-  /// Has listeners begin that follow one another while the engine is busy.
-  private func listen(_ world: EngineWorld, _ paths: [String]) async throws {
-    let isFree = DispatchSemaphore(value: 0)
-    await withCheckedContinuation { isBusy in
-      world.engine.run { _ in
-        isBusy.resume()
-        isFree.wait()
-      }
-    }
-    defer { isFree.signal() }
-    for (number, path) in paths.enumerated() {
-      let options = ListenOptions(includesMetadataChanges: true)
-      let query = try world.query(path)
-      world.engine.listen(ListenerID(number), query, options) { [told = world.told] in
-        told.add("\(number): \(EngineWorld.text($0))")
-      }
-    }
-  }
-
   /// When the commit of all fails, each listener begins with one of its own.
   @Test(arguments: EngineStore.allCases, [false, true])
   func `stores what is new of listeners that begin together in one commit`(
@@ -55,9 +35,10 @@ import Testing
     #expect(saved() == [1])
     if fails { faults.failOnce(.newQuery) }
     let paths = ["a", "b", "old", "c", "b"]
-    try await listen(world, paths)
+    try await world.listenTogether(paths)
     await world.waitUntilIdle()
     #expect(saved() == (fails ? [1, 1, 1] : [3]))
+    #expect(faults.takeCount(of: .findQuery) == (fails ? 7 : 4))
     let targets = world.server.targets.sorted { $0.key < $1.key }
     #expect(targets.map(\.key) == [2, 4, 6, 8])
     #expect(
@@ -73,9 +54,11 @@ import Testing
     if store != .memory {
       await world.restart()
       _ = saved()
-      try await listen(world, paths)
+      try await world.listenTogether(paths)
       await world.waitUntilIdle()
       #expect(saved() == [])
+      // Each known query is read once.
+      #expect(faults.takeCount(of: .findQuery) == 4)
       #expect(world.server.targets.keys.sorted() == [2, 4, 6, 8])
       #expect(world.told.take().sorted().filter { $0.contains("x") }.count == 4)
     }

@@ -1,7 +1,6 @@
 import ConiferDocument
 import ConiferDocumentSync
 import ConiferEngine
-import ConiferFirestore
 import ConiferLMDB
 import ConiferLog
 import ConiferSQLite
@@ -12,6 +11,8 @@ import JournalStore
 import Logging
 import Synchronization
 import TestSupport
+
+@testable import ConiferFirestore
 
 #if RocksDB
   import ConiferRocksDB
@@ -184,6 +185,24 @@ final class EngineWorld {
   ) async {
     engine.listen(id, query, options) { [told] in told.add("\(id): \(Self.text($0))") }
     await waitUntilIdle()
+  }
+
+  /// Has listeners begin that follow one another while the engine is busy; they have numbers from 0 on.
+  func listenTogether(_ paths: [String]) async throws {
+    let isFree = DispatchSemaphore(value: 0)
+    await withCheckedContinuation { isBusy in
+      engine.run { _ in
+        isBusy.resume()
+        isFree.wait()
+      }
+    }
+    defer { isFree.signal() }
+    for (number, path) in paths.enumerated() {
+      let options = ListenOptions(includesMetadataChanges: true)
+      engine.listen(ListenerID(number), try query(path), options) { [told] in
+        told.add("\(number): \(Self.text($0))")
+      }
+    }
   }
 
   static func text(_ result: Result<ListenEvent, FirestoreError>) -> String {

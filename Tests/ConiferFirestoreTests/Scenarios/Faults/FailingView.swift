@@ -118,7 +118,10 @@ final class FailingView: DocumentView {
   func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] { try view.indexes(tree) }
   func trackedQuery(
     _ tree: TreeID, _ path: Path, _ parameters: String
-  ) throws(StoreError) -> StoredQuery? { try view.trackedQuery(tree, path, parameters) }
+  ) throws(StoreError) -> StoredQuery? {
+    try faults.check(.findQuery)
+    return try view.trackedQuery(tree, path, parameters)
+  }
   func trackedQuery(_ tree: TreeID, _ id: QueryID) throws(StoreError) -> TrackedQuery? {
     try view.trackedQuery(tree, id)
   }
@@ -140,7 +143,10 @@ final class FailingView: DocumentView {
   func pins(_ tree: TreeID) throws(StoreError) -> [Pin] { try view.pins(tree) }
   func metadataNames(
     _ tree: TreeID, after: String?, limit: Int
-  ) throws(StoreError) -> [String] { try view.metadataNames(tree, after: after, limit: limit) }
+  ) throws(StoreError) -> [String] {
+    try faults.check(.readNames)
+    return try view.metadataNames(tree, after: after, limit: limit)
+  }
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]? {
     try view.metadata(tree, name)
   }

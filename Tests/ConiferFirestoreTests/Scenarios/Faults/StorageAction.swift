@@ -63,6 +63,10 @@ enum StorageUse: Hashable, Sendable {
   /// One write of the queue.
   case readEntry
   case readIncidents
+  /// A tracked query is looked up by what it asks for.
+  case findQuery
+  /// Names of the tree's metadata are listed.
+  case readNames
   /// A read or an edit of another lane than the one that was used last.
   case otherLane
 

@@ -28,6 +28,10 @@ final class StorageFaults: Sendable {
     var hard: Set<[UInt8]> = []
     /// Where the edits of commits are noted that are not refused.
     var notes: Gathered<[StorageEdit]>?
+    /// What is done behind each commit.
+    var behind: @Sendable ([StorageEdit]) -> Void = { _ in }
+    /// How often the store was used, since this was last asked.
+    var counts: [StorageUse: Int] = [:]
 
     mutating func harden(_ commit: CommitID) {
       hard.formUnion(soft.lazy.filter { $0.commit <= commit }.map(\.value))
@@ -68,6 +72,16 @@ final class StorageFaults: Sendable {
   /// From now on the edits of commits are noted.
   func note(in notes: Gathered<[StorageEdit]>) { state.withLock { $0.notes = notes } }
 
+  /// From now on something is done behind each commit.
+  func doBehindCommits(_ body: @escaping @Sendable ([StorageEdit]) -> Void) {
+    state.withLock { $0.behind = body }
+  }
+
+  /// How often the store was used so since this was last asked.
+  func takeCount(of use: StorageUse) -> Int {
+    state.withLock { $0.counts.removeValue(forKey: use) ?? 0 }
+  }
+
   /// A later version has stored a document.
   func setLater(_ path: DocumentPath) { state.withLock { $0.later = path } }
 
@@ -93,6 +107,7 @@ final class StorageFaults: Sendable {
 
   func isRefused(_ use: StorageUse) -> Bool {
     state.withLock { state in
+      state.counts[use, default: 0] += 1
       guard let once = state.once, once.use == use else {
         let isRefused = state.refused.contains(use)
         if isRefused { state.met.insert(use) }
@@ -161,6 +176,7 @@ final class StorageFaults: Sendable {
       for case .setMetadata(_, _, let value?) in edits { state.soft.append((commit, value)) }
       if durability == .power { state.harden(commit) }
     }
+    state.withLock { $0.behind }(edits)
   }
 
   /// All commits up to one survive a loss of power.

@@ -58,12 +58,13 @@ extension Listening {
   ///
   /// - Parameter stored: what is stored of its target.
   func knowledge(of query: DocumentQuery, stored: TargetRecord?) -> QueryKnowledge {
-    let record = listens.target(of: query).flatMap { targets[$0]?.record } ?? stored
-    guard let record else { return QueryKnowledge() }
+    let row = listens.target(of: query).flatMap { targets[$0] }
+    guard let record = row?.record ?? stored else { return QueryKnowledge() }
     let complete =
       listens.isSynced(query) ? listens.target(of: query).flatMap(listens.completeness) : nil
     return QueryKnowledge(
-      wasEverComplete: record.isComplete, readTime: max(complete ?? .zero, record.version))
+      wasEverComplete: record.isComplete,
+      readTime: max(complete ?? .zero, row?.readTime ?? record.version))
   }
 
   /// A query was answered that nobody listens to.
@@ -76,8 +77,8 @@ extension Listening {
     let isServers = !snapshot.isFromCache
     return QueryKnowledge(
       wasEverComplete: row.record.isComplete || isServers,
-      readTime: max(
-        isServers ? listens.completeness(of: target) ?? .zero : .zero, row.record.version),
+      readTime: targets.timeToTell(
+        target, isServers ? listens.completeness(of: target) : nil),
       absent: absent)
   }
 

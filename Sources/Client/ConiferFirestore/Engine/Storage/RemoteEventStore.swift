@@ -37,6 +37,7 @@ final class RemoteEventStore {
     if event.serverTimeWentBack { try targets.forget(after: event.version) }
     try store.commit(edits)
     targets.merge(changes.rows)
+    if event.serverTimeWentBack { targets.forgetToldTimes() }
     unneeded.add(event.documents.lazy.map(\.path))
     for change in event.targets.values { unneeded.add(change.removed) }
     // Without waiting writes the documents are as the server sent them, so they are not read again.

@@ -7,6 +7,22 @@ import ConiferWire
 // documents that were read later. A query for all documents of its source is never answered so: its time, if it has one, is
 // removed when its listener leaves.
 extension TargetStore {
+  /// As of when the server said what listeners of a target are about to be shown: never earlier than they were told
+  /// before, also when no stream is open, unless the server's own time went back.
+  ///
+  /// - Parameter time: the time as of which the server has said all of the target; nil when it has not.
+  func timeToTell(
+    _ id: TargetID, _ time: ConiferDocument.Timestamp?
+  ) -> ConiferDocument.Timestamp {
+    guard let row = rows[id] else { return time ?? .zero }
+    let told = max(row.readTime, time ?? .zero)
+    rows[id]?.toldTime = told
+    return told
+  }
+
+  /// The server's time went back: what listeners were told counts no longer.
+  func forgetToldTimes() { for id in all { rows[id]?.toldTime = .zero } }
+
   /// Records that the stored matches of a query are complete as of a time. The time is stored now
   /// and then, and at release.
   ///

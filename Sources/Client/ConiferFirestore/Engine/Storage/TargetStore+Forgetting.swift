@@ -16,7 +16,8 @@ extension TargetStore {
       let known = try find(old.target)?.id
       let query = known == old.query ? old.query : try activate(known, old.target).id
       let none = TargetRecord()
-      let row = Row(target: old.target, query: query, record: none, stored: none)
+      var row = Row(target: old.target, query: query, record: none, stored: none)
+      row.toldTime = old.toldTime
       rows[id] = row
       edits += [save(row), .documents(store.tree, [.setMatchesVersion(query, nil)])]
     }

@@ -21,12 +21,24 @@ final class TargetStore {
     var storedCompleteTime: ConiferDocument.Timestamp?
     /// The value of this time that was last tried to be stored.
     var attemptedCompleteTime: ConiferDocument.Timestamp?
+    /// The time as of which listeners were told that the server said what they show. It is not stored.
+    var toldTime = ConiferDocument.Timestamp.zero
+
+    /// The latest time as of which the server is known to have said what is shown of the target.
+    var readTime: ConiferDocument.Timestamp { max(record.version, toldTime) }
+  }
+
+  /// What is stored of a target.
+  struct Found {
+    let id: QueryID
+    var record = TargetRecord()
+    var completeTime: ConiferDocument.Timestamp?
   }
 
   var rows: [TargetID: Row] = [:]
   private var numbers: [DocumentTarget: TargetID] = [:]
-  /// The tracked queries of targets that are about to be opened, and were stored for that.
-  private var prepared: [DocumentTarget: QueryID] = [:]
+  /// The tracked queries of targets that are about to be opened.
+  private var prepared: [DocumentTarget: Found] = [:]
   /// The targets for which the time of complete matches is to be stored.
   var due: Set<TargetID> = []
   /// Whether the storage had such a time in this run, so that it knows how late documents were read.
@@ -57,47 +69,51 @@ final class TargetStore {
   /// - Throws: when it can be neither read nor stored.
   func open(_ target: DocumentTarget) throws(StoreError) -> TargetID {
     if let known = numbers[target] { return known }
-    if let id = prepared.removeValue(forKey: target) { return try open(target, id) }
+    if let found = prepared.removeValue(forKey: target) { return try open(target, found) }
     let found = try find(target)
     let (id, isNew) = try activate(found?.id, target)
-    guard let found, !isNew else { return try open(target, id) }
-    if found.completeTime != nil { knowsReadTimes = true }
-    return try open(target, id, found.record, found.completeTime)
+    guard let found, !isNew else { return try open(target, Found(id: id)) }
+    return try open(target, found)
   }
 
   private func open(
-    _ target: DocumentTarget, _ id: QueryID, _ record: TargetRecord = TargetRecord(),
-    _ completeTime: ConiferDocument.Timestamp? = nil
+    _ target: DocumentTarget, _ found: Found
   ) throws(StoreError) -> TargetID {
-    let number = try Self.number(of: id)
+    let number = try Self.number(of: found.id)
+    if found.completeTime != nil { knowsReadTimes = true }
     numbers[target] = number
     rows[number] = Row(
-      target: target, query: id, record: record, stored: record, completeTime: completeTime,
-      storedCompleteTime: completeTime)
+      target: target, query: found.id, record: found.record, stored: found.record,
+      completeTime: found.completeTime, storedCompleteTime: found.completeTime)
     return number
   }
 
-  /// Stores the tracked queries of targets that are about to be opened, of those that have none, in one commit.
+  /// Reads the tracked queries of targets that are about to be opened, and stores those of targets that have none, in one
+  /// commit.
   ///
-  /// What cannot be stored is left to `open`, which says why.
+  /// What cannot be read or stored is left to `open`, which says why.
   func prepare(_ targets: some Sequence<DocumentTarget>) {
     do throws(StoreError) {
       var new: [DocumentTarget] = []
       var seen: Set<DocumentTarget> = []
       for target in targets where numbers[target] == nil && seen.insert(target).inserted {
-        if try find(target) == nil { new.append(target) }
+        guard let found = try find(target) else {
+          new.append(target)
+          continue
+        }
+        if store.setActive(true, found.id) { prepared[target] = found }
       }
-      guard new.count > 1 else { return }
+      guard !new.isEmpty else { return }
       let queries = new.map { StorageEdit.saveQuery(TrackedQuery(store.sharedLane, $0)) }
       for (target, id) in zip(new, try store.commit(queries).queries) {
-        if store.setActive(true, id) { prepared[target] = id }
+        if store.setActive(true, id) { prepared[target] = Found(id: id) }
       }
     } catch { store.log("queries are stored one by one", error) }
   }
 
   /// Targets that were prepared and not opened are listened to by nobody.
   func endPreparing() {
-    for id in prepared.values { _ = store.setActive(false, id) }
+    for found in prepared.values { _ = store.setActive(false, found.id) }
     prepared = [:]
   }
 
@@ -119,18 +135,15 @@ final class TargetStore {
   }
 
   /// What is stored of a target, listened to or not.
-  func find(
-    _ target: DocumentTarget
-  ) throws(StoreError) -> (
-    id: QueryID, record: TargetRecord, completeTime: ConiferDocument.Timestamp?
-  )? {
+  func find(_ target: DocumentTarget) throws(StoreError) -> Found? {
     let query = TrackedQuery(store.sharedLane, target)
     return try store.read { (view, _) throws(StoreError) in
       guard let found = try view.trackedQuery(query.tree, query.path, query.parameters) else {
         return nil
       }
       let version = try view.matchesVersion(query.tree, found.id)
-      return (found.id, TargetRecord(found.query), version?.time)
+      return Found(
+        id: found.id, record: TargetRecord(found.query), completeTime: version?.time)
     }
   }
 
