@@ -59,7 +59,7 @@ final class DocumentLoop: StepHandler {
       outbox: outbox, post: post)
     queue = DocumentQueue(store: store, writes: writes, sending: sending)
     bundles = Bundles(store, listening, outbox, post)
-    let pinned = PinnedQueries(store, listening, setup.logger)
+    let pinned = PinnedQueries(store, listening, setup)
     change = UserChange(
       store: store, user: user, listening: listening, writes: writes, sending: sending,
       pinned: pinned,
@@ -207,7 +207,8 @@ final class DocumentLoop: StepHandler {
   /// The next time that a part waits for.
   private var deadline: Int64? {
     let stream = min(listening.deadline ?? .max, sending.deadline ?? .max)
-    let first = min(stream, recovery.retry ?? .max, user.deadline ?? .max)
+    let storage = min(recovery.retry ?? .max, pinned.deadline ?? .max)
+    let first = min(stream, storage, user.deadline ?? .max)
     return first == .max ? nil : first
   }
 
@@ -234,6 +235,7 @@ final class DocumentLoop: StepHandler {
     network.update()
     user.releaseWaitingSteps()
     user.tick()
+    pinned.tick()
     listening.tick()
     sending.tick()
   }

@@ -84,7 +84,8 @@ extension DocumentLoop {
       targets: listens.targets, queries: listens.queriesByTarget, activeLimbo: listens.activeLimbo,
       waitingLimbo: listens.waitingLimbo, outstandingWrites: sending.outstanding,
       onlineState: listens.onlineState,
-      user: store.lane.flatMap { $0.identity.isEmpty ? nil : $0.identity }, retry: recovery.retry)
+      user: store.lane.flatMap { $0.identity.isEmpty ? nil : $0.identity },
+      retry: [recovery.retry, pinned.deadline].compactMap { $0 }.min())
   }
 
   fileprivate var indexes: Result<[DocumentIndex], FirestoreError> {

@@ -61,16 +61,7 @@ final class Listening {
   /// Somebody listens.
   func listen(_ id: ListenerID, _ query: DocumentQuery, _ options: ListenOptions) {
     guard store.lane != nil else { return tell(id, .failure(store.error)) }
-    do throws(StoreError) {
-      let number = try targets.open(query.target)
-      do throws(StoreError) {
-        let stored = try stored(query, number)
-        run(listens.listen(id, query, options, stored: stored, reusing: number))
-      } catch {
-        if !listens.isListened(number) { targets.release(query.target) }
-        throw error
-      }
-    } catch {
+    do throws(StoreError) { try begin(id, query, options) } catch {
       tell(
         id,
         .failure(
@@ -81,12 +72,30 @@ final class Listening {
   }
 
   /// Somebody listens within the engine; gives the listener's number.
+  ///
+  /// - Throws: when the storage failed: nobody listens then, and the handler is not called.
   func listen(
     _ query: DocumentQuery, _ options: ListenOptions, _ handler: @escaping InnerListeners.Handler
-  ) -> ListenerID {
+  ) throws(StoreError) -> ListenerID {
     let id = inner.add(handler)
-    listen(id, query, options)
+    do throws(StoreError) { try begin(id, query, options) } catch {
+      inner.remove(id)
+      throw error
+    }
     return id
+  }
+
+  private func begin(
+    _ id: ListenerID, _ query: DocumentQuery, _ options: ListenOptions
+  ) throws(StoreError) {
+    let number = try targets.open(query.target)
+    do throws(StoreError) {
+      let stored = try stored(query, number)
+      run(listens.listen(id, query, options, stored: stored, reusing: number))
+    } catch {
+      if !listens.isListened(number) { targets.release(query.target) }
+      throw error
+    }
   }
 
   /// Listens until the first event.

@@ -66,6 +66,7 @@ struct EngineLifetime {
   func end() -> (any StorageBackend)? {
     registry.end()
     user.close()
+    pinned.close()
     listening.end()
     network.end()
     recovery.close()

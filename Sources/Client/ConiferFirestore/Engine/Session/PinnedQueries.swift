@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferDocumentSync
+import ConiferEngine
 import ConiferKeyValue
 import ConiferStorage
 import ConiferWire
@@ -10,25 +11,35 @@ import Logging
 final class PinnedQueries {
   private enum State {
     case listening(ListenerID)
-    /// The listener has ended: the server does not let this user listen, or the storage failed.
+    /// The storage failed: it is tried again.
+    case failed
+    /// The listener has ended: the server does not let this user listen, or the storage will never take what the listen
+    /// needs.
     case ended
   }
 
   private var pinned: [DocumentTarget: (query: DocumentQuery, state: State)] = [:]
   /// Queries whose change could not be stored. The app's next call stores it.
   private var unstored: Set<DocumentTarget> = []
+  /// Whether what was kept in earlier runs is still to be read, as the storage failed.
+  private var isUnread = false
+  /// When that, and the listens that failed, are tried again. The network is used meanwhile: others need it.
+  private var retry = Retry()
   private let store: DocumentStore
   private let listening: Listening
+  private let clock: any EngineClock
   private let logger: Logger
 
-  init(_ store: DocumentStore, _ listening: Listening, _ logger: Logger) {
+  init(_ store: DocumentStore, _ listening: Listening, _ setup: FirestoreConfiguration) {
     self.store = store
     self.listening = listening
-    self.logger = logger
+    clock = setup.clock
+    logger = setup.logger
   }
 
   /// Listens to what was kept in earlier runs.
   func begin() {
+    isUnread = false
     do throws(StoreError) {
       let stored = try store.read { (view, lane) throws(StoreError) in
         var found: [[UInt8]] = []
@@ -46,14 +57,36 @@ final class PinnedQueries {
       for bytes in stored { listen(bytes) }
     } catch {
       store.log("kept queries could not be read", error)
+      isUnread = !error.isLasting
+      if isUnread { tryLater() }
     }
   }
+
+  /// The engine ends: nothing is tried again.
+  func close() { (pinned, isUnread, retry) = ([:], false, Retry()) }
+
+  /// When `tick` is to be called.
+  var deadline: Int64? { retry.moment }
+
+  /// The time of `deadline` has come; harmless before.
+  func tick() {
+    guard retry.isDue(at: clock.now) else { return }
+    let failed = pinned.values.filter { if case .failed = $0.state { true } else { false } }
+    if isUnread { begin() }
+    for (query, _) in failed { listen(query) }
+    if retry.moment == nil { retry = Retry() }
+  }
+
+  private func tryLater() { if retry.moment == nil { retry.failed(at: clock.now) } }
 
   /// Listens to a stored query. One that cannot be read does not keep others from being listened
   /// to.
   private func listen(_ bytes: [UInt8]) {
     do throws(StatusError) {
-      listen(try DocumentQuery(json: bytes))
+      let query = try DocumentQuery(json: bytes)
+      // The app may have said something else of it before it could be read.
+      guard pinned[query.target] == nil, !unstored.contains(query.target) else { return }
+      listen(query)
     } catch {
       logger.error("a kept query cannot be read", metadata: ["cause": "\(error)"])
     }
@@ -100,17 +133,27 @@ final class PinnedQueries {
     // The listener may end before its id is stored below.
     pinned[target] = (query, .ended)
     var hasEnded = false
-    let id = listening.listen(query, ListenOptions()) { [weak self, logger] result in
-      guard case .failure(let error) = result else { return }
-      hasEnded = true
-      if self?.pinned[target] != nil { self?.pinned[target] = (query, .ended) }
-      logger.warning("a kept query is not kept up to date", metadata: ["cause": "\(error)"])
+    do throws(StoreError) {
+      let id = try listening.listen(query, ListenOptions()) { [weak self, logger] result in
+        guard case .failure(let error) = result else { return }
+        hasEnded = true
+        if self?.pinned[target] != nil { self?.pinned[target] = (query, .ended) }
+        logger.warning("a kept query is not kept up to date", metadata: ["cause": "\(error)"])
+      }
+      if !hasEnded { pinned[target] = (query, .listening(id)) }
+    } catch {
+      store.log("a kept query is not kept up to date", error)
+      guard !error.isLasting else { return }
+      pinned[target] = (query, .failed)
+      tryLater()
     }
-    if !hasEnded { pinned[target] = (query, .listening(id)) }
   }
 
   /// Another user is signed in, for whom the server may allow the listens.
   func userChanged() {
-    for case let (query, .ended) in Array(pinned.values) { listen(query) }
+    for (query, state) in Array(pinned.values) {
+      if case .listening = state { continue }
+      listen(query)
+    }
   }
 }

@@ -24,7 +24,7 @@ final class SignedInUser {
   private var stored: String?
   private var questions = TokenQuestions()
   private var waiting: [(Result<String?, StatusError>) -> Void] = []
-  private var retry = IdentityRetry()
+  private var retry = Retry()
   private let setup: FirestoreConfiguration
   private let store: DocumentStore
   private let post: @Sendable (DocumentStep) -> Void
@@ -59,7 +59,7 @@ final class SignedInUser {
     gate.cancelQuestions()
     gate.becameKnown()
     questions = TokenQuestions()
-    retry = IdentityRetry()
+    retry = Retry()
     tell(.failure(StatusError(.failedPrecondition, "The database was closed.")))
   }
 
@@ -258,7 +258,7 @@ final class SignedInUser {
 
   /// The provider has said that the user is signed in whose writes the engine shows.
   private func becameIdentified() {
-    retry = IdentityRetry()
+    retry = Retry()
     gate.becameKnown()
     if gate.mustStore(isChanging: false) || stored == nil {
       keep(
