@@ -44,6 +44,11 @@ import Testing
     // Bob is shown now, and ann a moment later.
     world.clock.advance(by: 1_000)
     await world.waitUntilIdle()
+    world.engine.aggregate(try world.query("rooms"), [.count], .server) { [told = world.told] in
+      if case .failure(let error) = $0 { told.add("counted: \(error.code)") }
+    }
+    await world.waitUntilIdle()
+    #expect(world.told.take() == ["counted: unavailable"])
     let receipt = try world.set("rooms/a", 1)
     await world.waitUntilIdle()
     #expect(world.server.sent.isEmpty)
@@ -52,6 +57,7 @@ import Testing
     await #expect {
       _ = try await world.engine.lookup([path], TransactionUser())
     } throws: { ($0 as? FirestoreError)?.code == .unavailable }
+    #expect(!world.server.tokens.contains("token of bob"))
     await retry(world)
     #expect(try await receipt.id?.identity == "ann")
     #expect(world.server.sent.count == 1 && world.server.tokens.last == "token of ann")
@@ -95,6 +101,67 @@ import Testing
     await retry(world)
     _ = try await world.engine.lookup([path], TransactionUser())
     #expect(world.server.tokens.last == "token of bob")
+    await world.end()
+  }
+
+  /// The token's renewal tells of another user, though nobody had said that one signed in.
+  @Test(arguments: EngineStore.allCases)
+  func `queues nothing as the user before, when a renewal tells of another one`(
+    store: EngineStore
+  ) async throws {
+    let faults = StorageFaults()
+    let world = try EngineWorld(store, usesTokens: true) {
+      $0.storage = $0.storage?.failing(faults)
+    }
+    let signIn = try #require(world.signIn)
+    let expiry = world.clock.wallTime + 3_600_000
+    signIn.set(.token(AuthToken("first", identity: "ann", expiry: expiry)))
+    world.engine.tokenDidChange()
+    await world.waitUntilIdle()
+    faults.fail(.metadata)
+    signIn.set(.user("bob"))
+    world.clock.advance(by: 3_590_000)
+    let path = try DocumentPath("rooms/a")
+    _ = try await world.engine.lookup([path], TransactionUser())
+    await world.waitUntilIdle()
+    let receipt = try world.set("rooms/a", 1)
+    await world.waitUntilIdle()
+    #expect(await world.engine.inspect().user == "ann" && world.server.sent.isEmpty)
+    faults.fail([])
+    await retry(world)
+    #expect(try await receipt.id?.identity == "bob")
+    #expect(world.server.sent.count == 1 && world.server.tokens.last == "token of bob")
+    await world.end()
+  }
+
+  /// Bob's writes wait for the storage when somebody signs in again: ann, or bob once more.
+  @Test(arguments: EngineStore.allCases, ["ann", "bob"])
+  func `queues no write of the user between as one of the next user`(
+    store: EngineStore, next: String
+  ) async throws {
+    let faults = StorageFaults()
+    let world = try EngineWorld(store, usesTokens: true) {
+      $0.storage = $0.storage?.failing(faults)
+    }
+    try await signIn(world, "ann")
+    faults.fail(.metadata)
+    try await signIn(world, "bob")
+    let first = try world.set("rooms/a", 1)
+    await world.waitUntilIdle()
+    try #require(world.signIn).set(.never)
+    world.engine.tokenDidChange()
+    let second = try world.set("rooms/b", 2)
+    await world.waitUntilIdle()
+    try #require(world.signIn).answerLate(.user(next))
+    await world.waitUntilIdle()
+    #expect(world.told.take() == (next == "bob" ? [] : ["rooms/a: cancelled"]))
+    try #require(world.signIn).set(.user(next))
+    faults.fail([])
+    await retry(world)
+    #expect(try await second.id?.identity == next)
+    if next == "bob" { #expect(try await first.id?.identity == "bob") }
+    #expect(world.server.sent.count == (next == "bob" ? 2 : 1))
+    #expect(world.server.tokens.last == "token of \(next)")
     await world.end()
   }
 }

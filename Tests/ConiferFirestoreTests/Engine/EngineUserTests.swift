@@ -42,6 +42,50 @@ import Testing
     await world.end()
   }
 
+  @Test(arguments: EngineStore.allCases)
+  func `fills the limit of a query anew when another user's writes are shown`(
+    store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store, usesTokens: true)
+    let signIn = try #require(world.signIn)
+    signIn.set(.user("ann"))
+    world.engine.tokenDidChange()
+    let rooms = try world.query("rooms").ordered(by: ConiferDocument.FieldPath(unchecked: ["n"]))
+    await world.listen(1, rooms)
+    try world.server.tell(2, [("rooms/a", 1), ("rooms/b", 2), ("rooms/c", 3)], at: 1000)
+    await world.waitUntilIdle()
+    world.engine.unlisten(1)
+    await world.listen(2, try rooms.limited(to: 2))
+    try world.server.tell(4, [("rooms/a", 1), ("rooms/b", 2)], at: 2000)
+    await world.waitUntilIdle()
+    #expect(world.told.take().last == "2: a1 b2")
+    _ = world.engine.write([Mutation(try DocumentPath("rooms/a"), .delete)], nil)
+    try world.set("rooms/d", 9)
+    await world.waitUntilIdle()
+    #expect(world.told.take().last == "2: b2 c3 cached")
+    for (user, shown) in [("bob", "a1 b2"), ("ann", "b2 c3"), ("bob", "a1 b2")] {
+      signIn.set(.user(user))
+      world.engine.tokenDidChange()
+      await world.waitUntilIdle()
+      let told = world.told.take()
+      #expect(told.last?.hasPrefix("2: \(shown)") == true, "\(user): \(told)")
+      if user == "bob" {
+        // Bob's own write is beyond the limit of ann's.
+        try world.set("rooms/e", 0)
+        await world.waitUntilIdle()
+        #expect(world.told.take().last?.hasPrefix("2: e0 a1") == true)
+        let writes = try await world.engine.pendingWrites(after: nil, limit: 9, rejectedOnly: false)
+        world.engine.setNetwork(false) { _ in }
+        await world.waitUntilIdle()
+        for write in writes { try await world.engine.discard(write.id) }
+        world.engine.setNetwork(true) { _ in }
+        await world.waitUntilIdle()
+        _ = world.told.take()
+      }
+    }
+    await world.end()
+  }
+
   /// What is tracked is everybody's.
   @Test(arguments: EngineStore.allCases)
   func `shows what a query with a filter gives to whoever is signed in`(store: EngineStore)

@@ -249,7 +249,10 @@ final class DocumentLoop: StepHandler {
   // MARK: Users
 
   private func answered(_ answer: ProviderAnswer, _ number: UInt64) {
-    if case .user(let token) = user.answered(answer, number) { change.begin(token) }
+    if case .user(let token, let givenUp) = user.answered(answer, number) {
+      for case .write(_, let caller) in givenUp { writes.fail(caller, .madeByAnother) }
+      change.begin(token)
+    }
     user.releaseWaitingSteps()
   }
 

@@ -54,6 +54,9 @@ struct ListenerBeginning: Sendable {
 }
 
 extension DocumentStep {
+  /// Whether it queues a write.
+  var isWrite: Bool { if case .write = self { true } else { false } }
+
   var dependence: IdentityGate<DocumentStep>.Dependence {
     switch self {
     case .write: .needsUser

@@ -23,6 +23,8 @@ final class SignedInUser {
   /// The identity that is stored for the next start; nil when none is.
   private var stored: String?
   private var questions = TokenQuestions()
+  /// How many of the writes that wait are of `identity`, as the provider had said before it was asked again.
+  private var known = 0
   private var waiting: [(Result<String?, StatusError>) -> Void] = []
   private var retry = Retry()
   private let setup: FirestoreConfiguration
@@ -84,6 +86,8 @@ final class SignedInUser {
   /// Somebody signed in or out.
   func identify() {
     guard setup.tokenProvider != nil, !store.engine.hasEnded else { return }
+    // Those who write from now on may be somebody else.
+    if !isShown, !questions.identify { known = gate.writeCount }
     // This is stored before the provider is asked, because the next start may have another user.
     if gate.mustStore(isChanging: true) {
       keep(isChanging: true, [.setMetadata(store.tree, MetadataName.change, [1])])
@@ -165,8 +169,9 @@ final class SignedInUser {
   /// What the engine has to do after an answer of the provider.
   enum Change {
     case none
-    /// Another user is signed in: the engine shows that user's writes, and then calls `shows`.
-    case user(AuthToken?)
+    /// Another user is signed in: the engine shows that user's writes, and then calls `shows`. Some writes of one whom the
+    /// storage could not keep are given up.
+    case user(AuthToken?, givenUp: [DocumentStep])
   }
 
   /// The provider has answered a question.
@@ -179,11 +184,14 @@ final class SignedInUser {
       if ended.isLate, ended.isIdentification { questions.identified() }
       let name = new?.identity ?? ""
       guard name.utf8.elementsEqual(identity.utf8) else {
-        identity = name
+        // Unless it was asked who is signed in, all that wait are of the user whom the storage could not keep.
+        let isAsked = ended.isIdentification || questions.identify
+        let givenUp = isShown ? [] : gate.takeWrites(isAsked ? known : .max)
+        (identity, known) = (name, 0)
         changesLeft += 1
         // Nothing is asked for as the user before.
         if case .known = token { token = .unknown }
-        return .user(new)
+        return .user(new, givenUp: givenUp)
       }
       // The token of a user who is not shown yet is taken with the change of user.
       guard isShown else {
@@ -225,17 +233,18 @@ final class SignedInUser {
   /// Whether the engine shows who is signed in, and no change of user is left.
   private var isShown: Bool { !isChanging && shown.utf8.elementsEqual(identity.utf8) }
 
-  /// A change of user waits for the storage: whoever waits for a token is told so.
-  func changeIsDeferred() { tell(.failure(Self.deferred)) }
+  /// A change of user waits for the storage: whoever waits for a token is told so, and writes wait.
+  func changeIsDeferred() {
+    gate.askingBegan()
+    tell(.failure(Self.deferred))
+  }
 
   private static let deferred = StatusError(
     .unavailable,
     "Another user signed in, and the storage cannot keep that yet: it is tried again. Ask again later."
   )
 
-  /// Stores a user, whose writes are about to be shown, as the user of the next start.
-  ///
-  /// - Throws: when that cannot be stored.
+  /// Stores a user, whose writes are about to be shown, as the user of the next start, or throws.
   func willShow(_ identity: String) throws(StoreError) {
     try store.commit([.setMetadata(store.tree, MetadataName.user, Array(identity.utf8))])
     stored = identity
@@ -248,8 +257,7 @@ final class SignedInUser {
     token = HeldToken(new, at: setup.clock.wallTime)
   }
 
-  /// Releases the waiting steps if the engine shows the signed-in user's writes, and stores that
-  /// user for the next start.
+  /// Releases the waiting steps if the engine shows the signed-in user's writes, and stores that user for the next start.
   func releaseWaitingSteps() {
     guard isShown, !questions.identify, case .known(let token, _) = token else { return }
     becameIdentified()
@@ -259,6 +267,7 @@ final class SignedInUser {
   /// The provider has said that the user is signed in whose writes the engine shows.
   private func becameIdentified() {
     retry = Retry()
+    known = 0
     gate.becameKnown()
     if gate.mustStore(isChanging: false) || stored == nil {
       keep(

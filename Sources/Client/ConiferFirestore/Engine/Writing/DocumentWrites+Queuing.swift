@@ -139,7 +139,7 @@ extension DocumentWrites {
   }
 
   /// Tells the app of a write that was not queued.
-  private func fail(_ caller: WriteCaller, _ error: FirestoreError) {
+  func fail(_ caller: WriteCaller, _ error: FirestoreError) {
     let error = DatabaseError(error)
     caller.receipt.fail(error)
     if let completion = caller.completion { outbox.addCall { completion(error) } }
@@ -159,4 +159,12 @@ extension DocumentWrites {
     durability.tell(
       receipt, whenDurable: commit, as: setup.options.durability.wanted, in: store.engine)
   }
+}
+
+extension FirestoreError {
+  /// A write waited for the storage to keep who is signed in, and meanwhile another one is.
+  static let madeByAnother = FirestoreError(
+    .cancelled,
+    "Another user signed in before the storage could keep who had made the write: it is not queued. Make it again as its user."
+  )
 }
