@@ -1,6 +1,7 @@
 import ConiferDocument
 import ConiferDocumentServer
 import Foundation
+import TestSupport
 import Testing
 
 @testable import ConiferFirestore
@@ -89,6 +90,38 @@ struct ServerTests {
     listener.remove()
     try await anna.terminate()
     try await ben.terminate()
+  }
+
+  @Test(
+    "A write is made that is like one of unknown outcome, which was given up",
+    arguments: EngineStore.allCases)
+  func equal(store: EngineStore) async throws {
+    let world = try ServerWorld()
+    let link = DocumentLink(to: world.database, of: world.server)
+    var configuration = try world.configuration(store)
+    configuration.transport = link.transport
+    let anna = Firestore(configuration)
+    let counter = anna.document("rooms/counter")
+    let path = try DocumentPath("rooms/counter")
+    try await counter.setData(["n": 0])
+    link.hold(.toClient)
+    let first = counter.enqueue(.update(["n": FieldValue.increment(1)]))
+    try await eventually("the server does not make the write") {
+      try await world.server.document(path, in: world.database)?.fields["n"] == 1
+    }
+    try await anna.disableNetwork()
+    link.release()
+    let writes = try await anna.pendingWrites()
+    guard case .outcomeUnknown? = writes.first?.state else {
+      Issue.record("The answer came: \(writes)")
+      return
+    }
+    try await anna.discard(try #require(try await first.id))
+    let second = counter.enqueue(.update(["n": FieldValue.increment(1)]))
+    try await anna.enableNetwork()
+    #expect(try await second.outcome == .acknowledged)
+    #expect(try await world.server.document(path, in: world.database)?.fields["n"] == 2)
+    try await anna.terminate()
   }
 
   @Test("The server's refusal is thrown, told, and rolled back")
