@@ -117,6 +117,8 @@ import Testing
     #expect(targets.count == 3)
     for (id, target) in targets.sorted(by: { $0.key < $1.key }) {
       guard case .collection(let collection) = target.target.source else { continue }
+      // The first one is asked for anew.
+      for answer in [WatchChange.Event.added, .removed] { world.server.say(.targets(answer, [id])) }
       try world.server.tell(id, [("\(collection)/b", 5)], at: 1000 + Int64(id))
     }
     await world.waitUntilIdle()
