@@ -17,7 +17,8 @@ extension DocumentExplanation {
       }
     }
     table.add("index rows read", Figures.count(indexEntries))
-    table.add("documents decoded", Figures.count(documentsRead))
+    table.add("documents read", Figures.count(documentsRead))
+    table.add("documents decoded", Figures.count(documentsDecoded))
     table.add("runs read", "\(Figures.count(runsRead)), \(Figures.bytes(bytesDecoded)) unpacked")
     if isSorted { table.add("sorted", "all that was found") }
     if overlays > 0 {

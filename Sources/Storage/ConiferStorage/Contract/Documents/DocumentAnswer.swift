@@ -47,8 +47,11 @@ public struct DocumentExplanation: Hashable, Sendable {
 
   /// The way in which the query found its documents.
   public var plan: Plan
-  /// How many stored documents were looked at.
+  /// How many stored documents were looked at. Of most that do not match, only the fields that the
+  /// query compares are read.
   public var documentsRead = 0
+  /// How many of them were decoded with all of their fields.
+  public var documentsDecoded = 0
   /// How many entries of indexes were read.
   public var indexEntries = 0
   /// Whether all found documents had to be sorted; otherwise reading stops at the limit.

@@ -79,7 +79,10 @@ struct DocumentFinder {
     var added: [Document] = []
     for overlay in pending.values {
       let base = try documents.document(overlay.path)
-      if base.state != .unseen { found.documentsRead += 1 }
+      if base.state != .unseen {
+        found.documentsRead += 1
+        found.documentsDecoded += 1
+      }
       let document = overlay.applied(to: base)
       if target.matches(document) { added.append(document) }
     }
@@ -100,6 +103,7 @@ struct DocumentFinder {
       }
     var explanation = DocumentExplanation(plan)
     explanation.documentsRead = found.documentsRead
+    explanation.documentsDecoded = found.documentsDecoded
     explanation.indexEntries = found.rowsRead
     explanation.isSorted = found.isSorted
     explanation.runsRead = meter.runs

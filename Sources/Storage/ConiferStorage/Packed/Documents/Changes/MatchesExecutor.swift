@@ -37,7 +37,10 @@ struct MatchesExecutor {
     var matched: [Document] = []
     let paths = Array(matches.union(changed))
     for (path, document) in zip(paths, try documents.documents(paths)) {
-      if document != nil { found.documentsRead += 1 }
+      if document != nil {
+        found.documentsRead += 1
+        found.documentsDecoded += 1
+      }
       let base = document ?? Document(path, .unseen)
       let shown = pending[path]?.applied(to: base) ?? base
       guard target.matches(shown) else { continue }

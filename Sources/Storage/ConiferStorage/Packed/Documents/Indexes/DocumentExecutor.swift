@@ -33,6 +33,7 @@ final class DocumentExecutor {
   /// How many documents are read at once at most.
   private let batch: Int
   private var documentsRead = 0
+  private var documentsDecoded = 0
   /// The counted bytes that were added since documents were dropped.
   private var added = 0
 
@@ -68,6 +69,7 @@ final class DocumentExecutor {
       try source.walk(target, from: first, through: last, isReversed: isReversed) {
         (document) throws(StoreError) in
         documentsRead += 1
+        if document != nil { documentsDecoded += 1 }
         if let document, !isLeftOut(document.path) { try add(document, to: &found.documents) }
         return !plan.isOrdered || found.documents.count < limit
       }
@@ -83,6 +85,7 @@ final class DocumentExecutor {
     if !plan.isOrdered { found.documents.sort { target.compare($0, $1) < 0 } }
     trim(&found.documents)
     found.documentsRead = documentsRead
+    found.documentsDecoded = documentsDecoded
     return found
   }
 
@@ -203,7 +206,9 @@ final class DocumentExecutor {
   ) throws(StoreError) -> [Document] {
     let named = named.filter { !isLeftOut($0.path) }
     let documents = try source.documents(named.map(\.path))
-    documentsRead += documents.count { $0 != nil }
+    let decoded = documents.count { $0 != nil }
+    documentsRead += decoded
+    documentsDecoded += decoded
     var found: [Document] = []
     for ((_, origin), document) in zip(named, documents) {
       if let origin {

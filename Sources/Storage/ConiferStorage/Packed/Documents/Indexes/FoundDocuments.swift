@@ -25,6 +25,8 @@ struct FoundDocuments {
   let hint: DocumentIndex?
   /// How many rows of indexes were read.
   var rowsRead = 0
-  /// How many documents were read.
+  /// How many documents were looked at.
   var documentsRead = 0
+  /// How many of them were decoded whole.
+  var documentsDecoded = 0
 }
