@@ -10,6 +10,7 @@ import Testing
       "indexes": [
         {
           "collectionGroup": "restaurants", "queryScope": "COLLECTION", "density": "SPARSE_ALL",
+          "apiScope": "ANY_API", "multiKey": false, "unique": false,
           "fields": [
             {"fieldPath": "city", "order": "ASCENDING"},
             {"fieldPath": "`avg rating`", "order": "DESCENDING"},
@@ -113,8 +114,9 @@ import Testing
   }
 
   @Test(arguments: [
-    ("", "The index configuration is no JSON"),
-    ("{\"indexes\": [", "The index configuration is no JSON"),
+    ("", "The index configuration is no JSON at line 1, column 1: "),
+    ("{\"indexes\": [", "The index configuration is no JSON at line 1, column 14: "),
+    ("{\n  \"indexes\": [,]}", "The index configuration is no JSON at line 2, column 15: "),
     ("{} {}", "The index configuration is no JSON"),
     ("[]", "The index configuration must be an object."),
     ("{}", "The index configuration lacks the key indexes: write"),
@@ -122,6 +124,60 @@ import Testing
     (
       "{\"indexes\": [], \"fieldOverides\": []}",
       "The index configuration has the key \"fieldOverides\""
+    ),
+    (
+      "{\"indexes\": [{}], \"indexes\": []}",
+      "The index configuration has the key indexes more than once"
+    ),
+    (
+      """
+      {"indexes": [{"collectionGroup": "c", "queryscope": "COLLECTION_GROUP", "fields": []}]}
+      """, "indexes[0]: has the key \"queryscope\": it may have collectionGroup, queryScope, "
+    ),
+    (
+      """
+      {"indexes": [{"collectionGroup": "c", "fields": [{"fieldPath": "a", "Order": "ASCENDING"}]}]}
+      """, "indexes[0].fields[0]: has the key \"Order\": it may have fieldPath, "
+    ),
+    (
+      """
+      {"indexes": [{"collectionGroup": "c", "fields": [
+        {"fieldPath": "v", "vectorConfig": {"dimension": 4, "flat": {}}}, {"fieldPath": "a"}]}]}
+      """, "indexes[0].fields[1]: lacks the key order or arrayConfig"
+    ),
+    (
+      """
+      {"indexes": [{"collectionGroup": "c", "fields": [
+        {"fieldPath": "v", "vectorConfig": {"size": 4}}]}]}
+      """, "indexes[0].fields[0].vectorConfig: has the key \"size\""
+    ),
+    (
+      """
+      {"indexes": [{"collectionGroup": "c", "fields": [
+        {"fieldPath": "v", "order": "ASCENDING", "vectorConfig": {}}]}]}
+      """, "indexes[0].fields[0]: has both vectorConfig and order"
+    ),
+    (
+      """
+      {"indexes": [{"collectionGroup": "c", "fields": [
+        {"fieldPath": "a.__x__", "order": "ASCENDING"}]}]}
+      """, "indexes[0].fields[0].fieldPath: The index names the field 'a.__x__'"
+    ),
+    (
+      """
+      {"fieldOverrides": [{"collectionGroup": "c", "fieldPath": "__x__", "indexes": []}]}
+      """, "fieldOverrides[0].fieldPath: The index names the field '__x__'"
+    ),
+    (
+      """
+      {"fieldOverrides": [{"collectionGroup": "c", "fieldPath": "a", "index": []}]}
+      """, "fieldOverrides[0]: has the key \"index\""
+    ),
+    (
+      """
+      {"fieldOverrides": [{"collectionGroup": "c", "fieldPath": "*", "indexes": [
+        {"order": "ASCENDING", "scope": "COLLECTION"}]}]}
+      """, "fieldOverrides[0].indexes[0]: has the key \"scope\""
     ),
     ("{\"indexes\": {}}", "indexes: must be an array"),
     ("{\"indexes\": [7]}", "indexes[0]: must be an object"),

@@ -144,7 +144,7 @@ extension FieldPath {
   /// Checks that documents may have the field; `__name__` stands for the document itself.
   ///
   /// - Parameter what: what names it.
-  func checkExists(_ what: String) throws(DocumentError) {
+  package func checkExists(_ what: String) throws(DocumentError) {
     guard !isDocumentID, names.contains(where: { DocumentLimits.isReserved($0) }) else { return }
     throw DocumentError(
       .invalidQuery,

@@ -5,7 +5,8 @@ import ConiferTree
 /// firestore:indexes`).
 ///
 /// Exemptions of single fields, overrides of all fields at once (`*`), indexes for nearest-neighbour search
-/// and keys of an index that mean nothing here are passed over: nothing is indexed that is not declared.
+/// and what the tool writes into an index that means nothing here (`density`, `apiScope`, `multiKey`,
+/// `unique`, `ttl`) are passed over: nothing is indexed that is not declared.
 public struct IndexConfiguration: Sendable, Hashable {
   /// The indexes, each once.
   public let indexes: [DocumentIndex]
@@ -23,7 +24,7 @@ public struct IndexConfiguration: Sendable, Hashable {
   /// - Parameter json: the text that the vendor's tool exports.
   /// - Throws: `invalid`, naming the place, such as
   ///   `indexes[2].fields[0].order: must be ASCENDING or DESCENDING, not "UP"`; also for a text with neither
-  ///   `indexes` nor `fieldOverrides`, or with another key beside them.
+  ///   `indexes` nor `fieldOverrides`, and for any key that the tool does not write.
   public init(json: String) throws(StoreError) {
     self.init(try IndexConfigurationReader.indexes(Array(json.utf8)))
   }

@@ -34,8 +34,9 @@ struct ConfigurationValue {
       self.init("", content)
     } catch {
       throw StoreError(
-        .invalid, "The index configuration is no JSON. Export it again, or mend it there.",
-        cause: error.description)
+        .invalid,
+        "The index configuration is no JSON at line \(error.line), column \(error.column): "
+          + "\(error.message). Export it again, or mend it there.", cause: error.description)
     }
   }
 
@@ -63,7 +64,7 @@ struct ConfigurationValue {
 
   // MARK: Parts
 
-  /// The value of a key, the last one where it repeats; nil when it is not there.
+  /// The value of a key; nil when it is not there.
   ///
   /// - Throws: `invalid` when this is no object.
   func member(_ key: String) throws(StoreError) -> ConfigurationValue? {
@@ -80,12 +81,22 @@ struct ConfigurationValue {
     return value
   }
 
-  /// The keys, in the order of the text.
+  /// Checks the keys: a misspelt one would otherwise be passed over, with what it says.
   ///
-  /// - Throws: `invalid` when this is no object.
-  func keys() throws(StoreError) -> [String] {
+  /// - Parameter prefix: what other keys may begin with.
+  /// - Throws: `invalid` when there is another one, or this is no object.
+  func allow(_ known: [String], orPrefix prefix: String? = nil) throws(StoreError) {
     guard case .object(let members) = content else { throw refused("must be an object") }
-    return members.map(\.key)
+    let unknown = members.map(\.key).first { key in
+      !known.contains(key) && !(prefix.map { key.hasPrefix($0) } ?? false)
+    }
+    if let unknown {
+      throw refused(
+        "has the key \"\(unknown)\": it may have \(known.joined(separator: ", ")) alone")
+    }
+    for key in known where members.count(where: { $0.key == key }) > 1 {
+      throw refused("has the key \(key) more than once: keep one of them")
+    }
   }
 
   /// The elements.

@@ -6,10 +6,7 @@ enum IndexConfigurationReader {
   static func indexes(_ json: [UInt8]) throws(StoreError) -> [DocumentIndex] {
     let root = try ConfigurationValue(json: json)
     let (composites, fields) = (try root.member("indexes"), try root.member("fieldOverrides"))
-    // A misspelt key would otherwise declare nothing, and so drop what is declared.
-    if let key = try root.keys().first(where: { !known.contains($0) && !$0.hasPrefix("$") }) {
-      throw root.refused("has the key \"\(key)\": give it \"indexes\" and \"fieldOverrides\" alone")
-    }
+    try root.allow(["indexes", "fieldOverrides"], orPrefix: "$")
     guard composites != nil || fields != nil else {
       throw root.refused("lacks the key indexes: write {\"indexes\": []} to declare none")
     }
@@ -21,30 +18,47 @@ enum IndexConfigurationReader {
     return indexes
   }
 
-  private static let known = ["indexes", "fieldOverrides"]
+  /// What the vendor's tool writes into an index and means nothing here.
+  private static let ignored = ["apiScope", "density", "multiKey", "unique"]
+  /// What tells how a field is indexed.
+  private static let kinds = ["order", "arrayConfig"]
 
   /// An index of several fields; nil when it is for nearest-neighbour search.
   private static func composite(_ value: ConfigurationValue) throws(StoreError) -> DocumentIndex? {
+    try value.allow(["collectionGroup", "queryScope", "fields"] + ignored)
     let id = try collectionID(value)
     let scope = try scope(value)
     var fields: [DocumentIndex.Field] = []
+    var isForNeighbours = false
     for field in try value.required("fields").elements() {
-      if try field.member("vectorConfig") != nil { return nil }
-      fields.append(DocumentIndex.Field(try path(field), try kind(field)))
+      try field.allow(["fieldPath", "vectorConfig"] + kinds)
+      let path = try path(field)
+      if let vector = try field.member("vectorConfig") {
+        try vector.allow(["dimension", "flat"])
+        for key in kinds where try field.member(key) != nil {
+          throw field.refused("has both vectorConfig and \(key): keep one of them")
+        }
+        isForNeighbours = true
+      } else {
+        fields.append(DocumentIndex.Field(path, try kind(field)))
+      }
     }
+    if isForNeighbours { return nil }
     return try index(value, id, fields, scope)
   }
 
   /// The indexes of one field.
   private static func overrides(_ value: ConfigurationValue) throws(StoreError) -> [DocumentIndex] {
+    try value.allow(["collectionGroup", "fieldPath", "indexes", "ttl"])
     let id = try collectionID(value)
     let entries = try value.member("indexes")?.elements() ?? []
-    let field = try value.required("fieldPath").text()
-    // An exemption takes nothing away here; all fields at once are what the service indexes by itself.
-    guard !entries.isEmpty, field != "*" else {
+    for entry in entries { try entry.allow(["queryScope"] + kinds + ignored) }
+    // All fields at once are what the service indexes by itself.
+    guard try value.required("fieldPath").text() != "*" else {
       for entry in entries { _ = (try kind(entry), try scope(entry)) }
       return []
     }
+    // An exemption, without an index, takes nothing away here.
     let path = try path(value)
     var indexes: [DocumentIndex] = []
     for entry in entries {
@@ -90,7 +104,9 @@ enum IndexConfigurationReader {
     let text = try place.text()
     guard text != "*" else { throw place.refused("\"*\" is no field: name one.") }
     do throws(DocumentError) {
-      return try FieldPath(canonical: text)
+      let path = try FieldPath(canonical: text)
+      try path.checkExists("The index")
+      return path
     } catch {
       throw place.refused(error.message)
     }
