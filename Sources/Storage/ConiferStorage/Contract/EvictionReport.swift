@@ -55,17 +55,19 @@ public struct EvictionReport: Hashable, Sendable {
     self.isDryRun = isDryRun
   }
 
-  /// Whether the target was reached; if not, the rest is pinned or active.
+  /// Whether the target was reached; if not, the rest is pinned, active, or waits for writes.
   public var isMet: Bool { target.map { after <= $0 } ?? true }
 }
 
 /// An explanation of what the cached data at and below a path takes, why it is kept, and when it
 /// would be evicted.
 public struct SpaceExplanation: Hashable, Sendable {
-  /// A pin or a query that keeps data in the cache.
+  /// A pin, a waiting write or a query that keeps data in the cache.
   public enum Reason: Hashable, Sendable {
     /// A pin at the path or above covers it.
     case pinned(Pin)
+    /// Writes wait for the document: it stays until they are answered.
+    case written
     /// A query at the path or above is active.
     case active(StoredQuery)
     /// A query at the path or above is tracked; this many less recently used ones are evicted
@@ -75,7 +77,7 @@ public struct SpaceExplanation: Hashable, Sendable {
 
   /// When eviction would remove data, once the cache is over its budget.
   public enum Fate: Hashable, Sendable {
-    /// Not while its pins and active queries last.
+    /// Not while its pins, waiting writes and active queries last.
     case stays
     /// Before everything else: nothing covers it.
     case first
@@ -101,30 +103,34 @@ public struct SpaceExplanation: Hashable, Sendable {
   public var leaves: Int
   /// The part of the bytes that pins cover, also those of paths below.
   public var pinned: Int
-  /// The part that active queries cover and no pin does.
+  /// The part that documents with waiting writes take and no pin covers.
+  public var written: Int
+  /// The part that active queries cover, and neither a pin nor waiting writes do.
   public var active: Int
   /// The part that other tracked queries cover.
   public var tracked: Int
   /// The part that nothing covers.
   public var uncovered: Int
-  /// The pins and queries that cover the whole path; the strongest reasons first.
+  /// The pins, waiting writes and queries that cover the whole path; the strongest reasons first.
   public var reasons: [Reason]
-  /// How many queued writes change something at, above or below the path; they are never evicted.
+  /// How many queued writes change something at, above or below the path; they are never evicted,
+  /// nor are the documents that they change.
   public var pendingWrites: Int
   /// When all of it goes, by what covers the whole path and lasts longest.
   public var fate: Fate
 
   /// An explanation of what cached data takes, and why it is kept.
   public init(
-    tree: TreeID, path: Path, bytes: Int = 0, leaves: Int = 0, pinned: Int = 0, active: Int = 0,
-    tracked: Int = 0, uncovered: Int = 0, reasons: [Reason] = [], pendingWrites: Int = 0,
-    fate: Fate = .first
+    tree: TreeID, path: Path, bytes: Int = 0, leaves: Int = 0, pinned: Int = 0, written: Int = 0,
+    active: Int = 0, tracked: Int = 0, uncovered: Int = 0, reasons: [Reason] = [],
+    pendingWrites: Int = 0, fate: Fate = .first
   ) {
     self.tree = tree
     self.path = path
     self.bytes = bytes
     self.leaves = leaves
     self.pinned = pinned
+    self.written = written
     self.active = active
     self.tracked = tracked
     self.uncovered = uncovered

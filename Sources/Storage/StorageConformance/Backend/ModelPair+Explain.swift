@@ -14,7 +14,7 @@ extension ModelPair {
     try requireEqual(found.path, path, "the path of an explanation")
     try requireEqual(found.leaves, data.countOfRecords, "the leaves at \(path)")
     try require(found.bytes > 0 || found.leaves < 100, "\(found.leaves) leaves take no byte")
-    let parts = found.pinned + found.active + found.tracked + found.uncovered
+    let parts = found.pinned + found.written + found.active + found.tracked + found.uncovered
     try require(
       abs(parts - found.bytes) <= 16 + found.bytes / 50,
       "the parts of \(path) are \(parts) bytes, and the whole is \(found.bytes)")
@@ -64,13 +64,15 @@ extension ModelPair {
       let next =
         switch reason {
         case .pinned: 0
-        case .active: 1
-        case .tracked: 2
+        case .written: 1
+        case .active: 2
+        case .tracked: 3
         }
       try require(next >= rank, "the reasons of \(path) are not the strongest first")
       rank = next
       switch reason {
       case .pinned(let pin): pins.insert(pin)
+      case .written: try require(false, "writes are said to keep \(path), a node")
       case .active(let stored): active.insert(stored.id)
       case .tracked(let stored, let before): tracked[stored.id] = before
       }

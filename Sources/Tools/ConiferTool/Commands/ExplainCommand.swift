@@ -48,8 +48,9 @@ struct ExplainCommand: ToolCommand {
 
   private static func parts(_ explanation: SpaceExplanation) -> [(String, Int)] {
     [
-      ("pinned", explanation.pinned), ("active", explanation.active),
-      ("tracked", explanation.tracked), ("uncovered", explanation.uncovered),
+      ("pinned", explanation.pinned), ("written", explanation.written),
+      ("active", explanation.active), ("tracked", explanation.tracked),
+      ("uncovered", explanation.uncovered),
     ]
   }
 
@@ -61,6 +62,7 @@ struct ExplainCommand: ToolCommand {
     }
     switch reason {
     case .pinned(let pin): return "pinned at \(words(pin.path, pin.parameters))"
+    case .written: return "writes wait for it"
     case .active(let stored):
       return "listened to at \(words(stored.query.path, stored.query.parameters))"
     case .tracked(let stored, let before):
@@ -74,7 +76,8 @@ struct ExplainCommand: ToolCommand {
     switch fate {
     case .stays: "not while that lasts"
     case .first: "first: no query and no pin covers it"
-    case .parts: "in parts, each as its own pins and queries say; what nothing covers goes first"
+    case .parts:
+      "in parts, each as its own pins, waiting writes and queries say; what nothing covers goes first"
     case .absent: "nothing is cached here"
     case .afterQueries(0): "as the first query, after what no query covers"
     case .afterQueries(let count): "after \(Figures.count(count)) queries used less recently"
@@ -115,6 +118,7 @@ struct ExplainCommand: ToolCommand {
     }
     switch reason {
     case .pinned(let pin): return .object(members("pinned", pin.path, pin.parameters))
+    case .written: return .object([("kind", .string("written"))])
     case .active(let stored):
       return .object(members("active", stored.query.path, stored.query.parameters))
     case .tracked(let stored, let before):

@@ -8,16 +8,18 @@ import ConiferTree
 ///
 /// A pin and a default query cover all at and below their path. A filtered query covers the
 /// children whose keys it holds, or all children while it holds none. A query of documents covers
-/// its matches, and a pin of the query covers the same. A path or key that an index cuts covers
+/// its matches, and a pin of the query covers the same; waiting writes cover their documents. A path or key that an index cuts covers
 /// every key that begins like it.
 struct Coverage {
   /// What counts as covering.
   enum Scope {
     /// Pins alone.
     case pins
-    /// Pins and the queries of these numbers.
+    /// What is kept whatever is listened to: pins, and documents with waiting writes.
+    case kept
+    /// That, and the queries of these numbers.
     case held(Set<QueryID>)
-    /// Pins and all tracked queries.
+    /// That, and all tracked queries.
     case all
   }
 
@@ -30,6 +32,7 @@ struct Coverage {
   private let prefix: Bytes
   /// Pins first.
   private let spaces: [Space]
+  private let coversWritten: Bool
   private let known: Known
 
   /// What was read for a place; it is valid for later places.
@@ -77,7 +80,12 @@ struct Coverage {
     self.scope = scope
     self.queries = Queries(view: view, tree: tree.id, order: tree.order)
     self.prefix = StoreKey.prefix(tree.id)
-    spaces = if case .pins = scope { [Spaces.pins] } else { [Spaces.pins, Spaces.queryIndex] }
+    spaces =
+      switch scope {
+      case .pins, .kept: [Spaces.pins]
+      case .held, .all: [Spaces.pins, Spaces.queryIndex]
+      }
+    coversWritten = if case .pins = scope { false } else { tree.order == .documents }
     known = Known(spaces: spaces.count)
   }
 
@@ -104,21 +112,33 @@ struct Coverage {
         place = key + [0]
       }
     }
-    if tree.order == .documents, let written = try writtenDocument(at) {
+    if coversWritten, let written = try writtenDocument(at) {
       if compareBytes(written.low, at) <= 0 { return written }
       best = Self.first(best, written)
     }
     return best
   }
 
-  /// Whether a pin covers a query's data, so that the query's record must be kept too.
+  /// Whether a pin covers a query's data, or a write waits for the one document that it is of, so that
+  /// the query's record must be kept too.
   func isPinned(_ query: TrackedQuery) throws(StoreError) -> Bool {
     let key = PathKey.encode(query.path, tree.order)
-    let pins = Coverage(view, tree, .pins)
-    if let pinned = try pins.next(key), compareBytes(pinned.low, key) <= 0 { return true }
+    if try Coverage(view, tree, .kept).covers(key) { return true }
     guard tree.order == .documents else { return false }
     let row = queries.indexKey(query.path, query.parameters)
     return try view.get(Spaces.pins, row) { _ in true } ?? false
+  }
+
+  /// Whether something covers all of a path key.
+  func covers(_ key: Bytes) throws(StoreError) -> Bool {
+    guard let range = try next(key) else { return false }
+    return compareBytes(range.low, key) <= 0
+  }
+
+  /// Whether a path key is in a document with waiting writes.
+  func isWritten(_ key: Bytes) throws(StoreError) -> Bool {
+    guard tree.order == .documents, let range = try writtenDocument(key) else { return false }
+    return compareBytes(range.low, key) <= 0
   }
 
   /// The first document with waiting writes that ends after a path key: such documents are covered,

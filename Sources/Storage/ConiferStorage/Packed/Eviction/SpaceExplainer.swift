@@ -39,14 +39,16 @@ struct SpaceExplainer {
     let key = PathKey.encode(path, tree.order)
     let total = try measure(tree, [range(key)])
     let pinned = try covered(tree, key, .pins)
+    let kept = tree.order == .documents ? try covered(tree, key, .kept) : pinned
     let held = try covered(tree, key, .held(activity.active(tree.id)))
     let all = try covered(tree, key, .all)
     var explanation = SpaceExplanation(
       tree: tree.id, path: path, bytes: factor.physical(total.bytes), leaves: total.leaves)
     // Shares are rounded one by one: parts never exceed the whole.
     explanation.pinned = factor.physical(min(pinned, total.bytes))
-    explanation.active = factor.physical(min(max(0, held - pinned), total.bytes))
-    explanation.tracked = factor.physical(min(max(0, all - max(held, pinned)), total.bytes))
+    explanation.written = factor.physical(min(max(0, kept - pinned), total.bytes))
+    explanation.active = factor.physical(min(max(0, held - kept), total.bytes))
+    explanation.tracked = factor.physical(min(max(0, all - max(held, kept)), total.bytes))
     explanation.uncovered = factor.physical(max(0, total.bytes - all))
     explanation.reasons = try reasons(tree, path)
     explanation.pendingWrites = try pendingWrites(tree, path)
@@ -63,11 +65,12 @@ struct SpaceExplainer {
       last = max(last ?? 0, before)
     }
     if let last { return .afterQueries(last) }
-    let covered = explanation.pinned + explanation.active + explanation.tracked
+    let covered =
+      explanation.pinned + explanation.written + explanation.active + explanation.tracked
     return covered > 0 ? .parts : .first
   }
 
-  /// The pins and queries that cover the whole path, the strongest first.
+  /// The pins, waiting writes and queries that cover the whole path, the strongest first.
   private func reasons(
     _ tree: TreeInfo, _ path: Path
   ) throws(StoreError) -> [SpaceExplanation.Reason] {
@@ -76,6 +79,8 @@ struct SpaceExplainer {
     for pin in try Pins.all(snapshot, tree.id) where try covers(queries, pin, path) {
       reasons.append(.pinned(pin))
     }
+    let coverage = Coverage(snapshot, tree)
+    if try coverage.isWritten(PathKey.encode(path, tree.order)) { reasons.append(.written) }
     let active = activity.active(tree.id)
     var inactive: [StoredQuery] = []
     var place: Path? = path

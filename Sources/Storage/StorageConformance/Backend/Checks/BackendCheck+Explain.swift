@@ -1,3 +1,4 @@
+internal import ConiferDocument
 internal import ConiferKeyValue
 internal import ConiferStorage
 internal import ConiferTree
@@ -91,5 +92,91 @@ extension BackendCheck {
         }
       }
     },
+    BackendCheck(
+      .eviction, "documents with waiting writes are explained by these, and stay", .usageDrift
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let tree = try await pair.makeDocuments()
+      let lane = Lane(tree: tree, identity: "anna")
+      func path(_ id: String) throws -> DocumentPath { try DocumentPath("c/\(id)") }
+      let stored = ["pinned", "written", "tracked", "both", "free"]
+      var random = SeededRandom(seed: 4)
+      for id in stored {
+        let text = (0..<2000).map { _ in "\(random.pick(Array("abcdefgh")))" }.joined()
+        let document = Document(
+          try path(id), .found(["t": .string(text)]), version: random.time(),
+          readTime: random.time())
+        try await pair.commit(.documents(tree, [.put(document)]))
+      }
+      let query = DocumentQuery(.collection(try path("both").collection), in: SeededRandom.database)
+      let id = try await pair.commit(.saveQuery(TrackedQuery(lane, query.target))).queries[0]
+      let pin = Pin(tree: tree, path: DocumentKey.treePath(try path("pinned")))
+      try await pair.commit(
+        .documents(tree, [.setMatches(id, [try path("tracked"), try path("both")])]), .pin(pin))
+      let writes = try await pair.commit(
+        .enqueue(lane, try Self.increment(path("written"))),
+        .enqueue(lane, try Self.increment(path("both"))),
+        .enqueue(lane, try Self.increment(path("new")))
+      ).writes
+      let backend = try pair.backend.evicting()
+      func explain(_ id: String) throws -> SpaceExplanation {
+        try backend.explain(tree, DocumentKey.treePath(try path(id)))
+      }
+      typealias Part = KeyPath<SpaceExplanation, Int>
+      let expected: [(id: String, kinds: [String], fate: SpaceExplanation.Fate, part: Part?)] = [
+        ("pinned", ["pinned"], .stays, \.pinned), ("written", ["written"], .stays, \.written),
+        ("tracked", ["tracked"], .afterQueries(0), \.tracked),
+        ("both", ["written", "tracked"], .stays, \.written), ("free", [], .first, \.uncovered),
+        ("new", ["written"], .stays, nil),
+      ]
+      for (id, kinds, fate, part) in expected {
+        let found = try explain(id)
+        try requireEqual(found.reasons.map(\.kind), kinds, "the reasons for \(id)")
+        try requireEqual(found.fate, fate, "the fate of \(id)")
+        try requireEqual(found.leaves, part == nil ? 0 : 1, "the leaves of \(id)")
+        try require(part == nil || found.bytes > 0, "\(id) takes no byte")
+        let parts: [Part] = [\.pinned, \.written, \.active, \.tracked, \.uncovered]
+        for other in parts {
+          let bytes = other == part ? found.bytes : 0
+          try requireEqual(found[keyPath: other], bytes, "a part of the bytes of \(id)")
+        }
+        try requireEqual(found.pendingWrites, kinds.contains("written") ? 1 : 0, "writes of \(id)")
+      }
+      let whole = try backend.explain(tree, "c")
+      try requireEqual(whole.fate, .parts, "the fate of the collection")
+      try require(
+        whole.written > whole.pinned && whole.written > whole.tracked && whole.tracked > 0,
+        "the parts of the collection are \(whole)")
+      try require(try backend.space().pinned > 0, "nothing is pinned")
+      try await pair.commit(.unpin(pin))
+      try requireEqual(try backend.space().pinned, 0, "the pinned bytes without a pin")
+      try await pair.commit(.pin(pin))
+      // What was said is what happens.
+      try await pair.evict(to: 0)
+      func left() throws -> [String] { try stored.filter { try explain($0).leaves > 0 } }
+      try requireEqual(try left(), ["pinned", "written", "both"], "what is left")
+      try await pair.commit(writes.map { .finish(lane, $0, .acknowledged) })
+      try requireEqual(try explain("written").fate, .first, "the fate of what was written")
+      try await pair.evict(to: 0)
+      try requireEqual(try left(), ["pinned"], "what is left without writes")
+      try pair.isSound()
+    },
   ]
+
+  private static func increment(_ path: DocumentPath) throws -> WritePayload {
+    let write = try ConiferDocument.Mutation.merge(
+      path, [("n", .increment(1))], in: SeededRandom.database)
+    return MutationBatch([write], written: .zero) { Document($0, .unseen) }.payload
+  }
+}
+
+extension SpaceExplanation.Reason {
+  fileprivate var kind: String {
+    switch self {
+    case .pinned: "pinned"
+    case .written: "written"
+    case .active: "active"
+    case .tracked: "tracked"
+    }
+  }
 }
