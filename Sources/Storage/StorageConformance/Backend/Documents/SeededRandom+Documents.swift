@@ -84,12 +84,13 @@ extension SeededRandom {
   }
 
   private mutating func writeValue() -> WriteValue {
-    switch Int.random(in: 0..<10, using: &self) {
+    switch Int.random(in: 0..<11, using: &self) {
     case 0: .increment(pick([1, 2.5]))
     case 1: .serverTimestamp
     case 2: .arrayUnion([pick([1, "a"]), scalar()])
     case 3: .arrayRemove([pick([1, "a"])])
     case 4: .minimum(pick([0, 1.5]))
+    case 5: .maximum(pick([0, 1.5]))
     default: .value(value(depth: 1))
     }
   }
@@ -148,7 +149,8 @@ extension SeededRandom {
     let isList = [.in, .notIn, .arrayContainsAny].contains(test)
     let field = one(in: 6) ? FieldPath.documentID : field()
     func operand(_ random: inout SeededRandom) -> DocumentValue {
-      field.isDocumentID ? random.name(in: source) : random.scalar()
+      // Arrays and maps are compared too; an operand that the operator does not take leaves the filter out.
+      field.isDocumentID ? random.name(in: source) : random.value()
     }
     let count = isList ? Int.random(in: 1...3, using: &self) : 1
     let values = (0..<count).map { _ in operand(&self) }
