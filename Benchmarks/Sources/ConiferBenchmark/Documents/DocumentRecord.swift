@@ -130,6 +130,7 @@ extension DocumentRecord {
     }
     let raw = DocumentComparison.reference
     add("load, to raw SQLite", .load, of: raw, 1)
+    add("load in no order, to raw SQLite", .loadUnsorted, of: raw, 1)
     add("bytes, to raw SQLite", .bytes, of: raw, 1.0 / 3)
     add("50 by an index, to raw SQLite", .author, of: raw, 4)
     add("first 50 by another order, to raw SQLite", .time, of: raw, 4)
