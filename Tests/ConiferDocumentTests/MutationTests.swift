@@ -95,6 +95,19 @@ import Testing
     #expect(error?.code == .invalidWrite)
   }
 
+  @Test func `of fields within each other a merge takes the outer one`() throws {
+    let data: [(String, WriteValue)] = [("a", ["b": ["c": 1], "t": .increment(1)]), ("d", 2)]
+    let merge = try Mutation.merge(
+      Self.path, data, fields: ["a.b.c", "a.b", "a", "d"].map(Writes.field), in: Self.database)
+    let outer = try Mutation.merge(
+      Self.path, data, fields: ["a", "d"].map(Writes.field), in: Self.database)
+    #expect(merge == outer)
+    #expect(
+      Self.apply(merge, to: Writes.found(["a": ["b": ["x": 1], "y": 1], "d": 0])).fields
+        == ["a": ["b": ["c": 1], "t": 1], "d": 2])
+    #expect(try merge.checked(in: Self.database) == merge)
+  }
+
   @Test func `an update replaces maps, deletes and transforms fields`() throws {
     let update = try Mutation.update(
       Self.path,
@@ -115,6 +128,44 @@ import Testing
     #expect(
       Self.apply(set, to: Writes.found(["n": 5, "t": 1, "x": 1])).fields
         == ["n": 2, "t": .serverTimestamp(written: Writes.time(9), previous: 1)])
+  }
+
+  @Test func `an increment of what the server has not told counts upon what it tells`() throws {
+    let increment = try Mutation.merge(Self.path, [("n", .increment(1))], in: Self.database)
+    func batch(over document: Document) -> MutationBatch {
+      MutationBatch([increment], written: Writes.time(9)) { _ in document }
+    }
+    for nothing in [Writes.unseen, Writes.unknown] {
+      let first = batch(over: nothing)
+      #expect(first.bases.isEmpty)
+      let shown = first.applied(to: nothing)
+      #expect(shown.fields == ["n": 1])
+      // What the device shows by itself is no word of the server.
+      let second = batch(over: shown)
+      #expect(second.bases.isEmpty)
+      let overlay = Overlay(of: [first, second], over: Writes.found(["n": 100]))
+      #expect(overlay?.applied(to: Writes.found(["n": 100])).fields == ["n": 102])
+    }
+    // The server's word may hold the increment already.
+    let upon = batch(over: Writes.found(["n": 100]))
+    #expect(upon.bases.count == 1)
+    #expect(upon.applied(to: Writes.found(["n": 101])).fields == ["n": 101])
+  }
+
+  @Test func `the parts of a batch do to each document what the batch does`() throws {
+    let paths = [Self.path, Writes.path("c/e"), Self.path, Writes.path("c/f")]
+    let writes = try paths.enumerated().map {
+      try Mutation.merge($1, [("n", .increment(1)), ("p\($0)", 1)], in: Self.database)
+    }
+    let batch = MutationBatch(writes, written: Writes.time(9)) {
+      Document($0, .found(["n": 5]), readTime: Writes.time(1))
+    }
+    let parts = batch.parts
+    #expect(Set(parts.keys) == Set(paths))
+    for path in paths {
+      let document = Document(path, .found(["n": 6]), readTime: Writes.time(2))
+      #expect(parts[path]?.applied(to: document) == batch.applied(to: document))
+    }
   }
 
   @Test func `timestamps are cut to microseconds`() throws {

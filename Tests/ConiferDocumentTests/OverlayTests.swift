@@ -71,6 +71,56 @@ import Testing
     }
   }
 
+  /// A value as an app may write it, also what the service refuses.
+  private static func anyValue(_ random: inout Seeded, depth: Int = 2) -> WriteValue {
+    switch random.below(depth > 0 ? 12 : 8) {
+    case 0: return .delete
+    case 1: return .minimum(2)
+    case 2: return .maximum(.double(2.5))
+    case 3: return .arrayUnion([RandomValues.value(&random, depth: 1)])
+    case 4: return .arrayRemove([RandomValues.value(&random, depth: 1)])
+    case 5, 6: return value(&random)
+    case 7: return .value(RandomValues.value(&random))
+    case 8: return .array([anyValue(&random, depth: depth - 1)])
+    default: return .map(anyPairs(&random, depth: depth - 1))
+    }
+  }
+
+  private static func anyPairs(_ random: inout Seeded, depth: Int = 2) -> [(String, WriteValue)] {
+    (0..<random.below(4)).map { _ in (random.pick(names), anyValue(&random, depth: depth)) }
+  }
+
+  /// What is queued here must not be refused when the device is online again.
+  @Test(arguments: Seeded.seeds(4))
+  func `a server takes as it is whatever write can be made`(seed: UInt64) {
+    var random = Seeded(seed)
+    var made = 0
+    for _ in 0..<3_000 {
+      let (path, database) = (Writes.path(), Writes.database)
+      let write: Mutation?
+      switch random.below(4) {
+      case 0: write = try? .set(path, Self.anyPairs(&random), in: database)
+      case 1: write = try? .merge(path, Self.anyPairs(&random), in: database)
+      case 2:
+        let data = Self.anyPairs(&random, depth: 3)
+        let fields = (0..<1 + random.below(4)).map { _ in Self.field(&random) }
+        write = try? .merge(path, data, fields: fields, in: database)
+      default:
+        let data = (0..<random.below(4)).map { _ in (Self.field(&random), Self.anyValue(&random)) }
+        write = try? .update(path, data, in: database)
+      }
+      guard let write else { continue }
+      made += 1
+      do throws(DocumentError) {
+        let checked = try write.checked(in: database)
+        #expect(checked == write, "seed \(seed)")
+      } catch {
+        Issue.record("seed \(seed): \(error) of \(write)")
+      }
+    }
+    #expect(made > 500, "seed \(seed)")
+  }
+
   @Test(arguments: Seeded.seeds(4))
   func `an overlay does what the batches do one after the other`(seed: UInt64) {
     var random = Seeded(seed)

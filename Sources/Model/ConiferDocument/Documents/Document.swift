@@ -69,6 +69,14 @@ public struct Document: Sendable, Hashable {
       || (other.version == version && writes == .committed)
   }
 
+  /// Whether it is what the server said, or waiting writes upon that, and not waiting writes alone.
+  var hasServersWord: Bool {
+    switch state {
+    case .unseen, .unknown: false
+    case .found, .missing: writes != .pending || readTime != .zero
+    }
+  }
+
   /// The document after a write that the server has not answered.
   ///
   /// The creation time stays that of the server's document, also when the document is deleted and then set: one overlay for both

@@ -22,7 +22,7 @@ extension Mutation {
 
   /// Applies the transforms to the fields, after the rest of the write, as the service does. The
   /// previous value of a pending server timestamp is the one before the write.
-  private func transformed(
+  func transformed(
     _ fields: MapValue, _ transforms: [FieldTransform], from before: MapValue?, written: Timestamp
   ) -> MapValue {
     transforms.reduce(into: fields) { fields, transform in

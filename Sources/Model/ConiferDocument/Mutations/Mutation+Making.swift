@@ -38,7 +38,8 @@ extension Mutation {
   /// - Parameters:
   ///   - path: the document.
   ///   - data: the fields; what is not named is left out.
-  ///   - names: the fields to replace, each of which must be in the data.
+  ///   - names: the fields to replace, each of which must be in the data; one within another is
+  ///     replaced with that one.
   ///   - database: the database that references must point into.
   /// - Throws: `invalidWrite` when a name is not in the data; a `DocumentError` that names the field
   ///   when the service would refuse the write.
@@ -55,7 +56,8 @@ extension Mutation {
         "The field '\(name)' is to be merged but is not in the data. Give it a value, or do not "
           + "name it.")
     }
-    let mask = FieldMask(names)
+    // A field within another one that is named comes with that one.
+    let mask = FieldMask(names).outermost
     let transforms = reader.transforms.filter { mask.covers($0.field) }
     // The mask leaves out a field that is only transformed, because it would delete the field's
     // value.
@@ -129,9 +131,13 @@ extension Mutation {
   }
 
   /// Checks path, size and number of transforms, and returns the write.
+  ///
+  /// What a document has at least after the write is measured: the data, and what the transforms make
+  /// of nothing, such as the different elements of an array union.
   private func validated(_ fields: MapValue) throws(DocumentError) -> Mutation {
     try path.validate()
-    try Document(path, .found(fields)).validateSize()
+    let least = transformed(fields, transforms, from: nil, written: .zero)
+    try Document(path, .found(least)).validateSize()
     guard transforms.count <= DocumentLimits.transforms else {
       throw DocumentError(
         .invalidWrite,

@@ -2,7 +2,8 @@
 public struct MutationBatch: Sendable, Hashable {
   /// When the writes were made on this device: the estimate of all their server timestamps.
   public let written: Timestamp
-  /// The values that incremented fields had before the batch. When the batch is applied again to a
+  /// The values that incremented fields had before the batch, of documents of which the server has
+  /// said something. When the batch is applied again to a
   /// document that already has its effect, these values are set first, so that nothing is
   /// incremented twice.
   public let bases: [Mutation]
@@ -28,7 +29,10 @@ public struct MutationBatch: Sendable, Hashable {
     let bases = mutations.compactMap { mutation -> Mutation? in
       // A set replaces the field before it increments it, so applying it twice has the same result.
       guard case .patch(_, _, let transforms) = mutation.change else { return nil }
-      let fields = document(mutation.path).fields
+      // Where the server's word is not known, neither is the earlier value: what comes is incremented.
+      let shown = document(mutation.path)
+      guard shown.hasServersWord else { return nil }
+      let fields = shown.fields
       let bases = transforms.compactMap { transform in
         transform.operation.base(of: fields?[transform.field]).map { (transform.field, $0) }
       }
@@ -40,6 +44,24 @@ public struct MutationBatch: Sendable, Hashable {
         if: .exists(true))
     }
     self.init(written: written, bases: bases, mutations: mutations)
+  }
+
+  /// The batch by documents: for each that it writes, a batch of the writes to this one.
+  package var parts: [DocumentPath: MutationBatch] {
+    if let path = mutations.first?.path, mutations.count == 1,
+      bases.allSatisfy({ $0.path == path })
+    {
+      return [path: self]
+    }
+    let writes = Dictionary(grouping: mutations, by: \.path)
+    let bases = Dictionary(grouping: bases, by: \.path)
+    let paths = Set(writes.keys).union(bases.keys)
+    return Dictionary(
+      uniqueKeysWithValues: paths.map { path in
+        let part = MutationBatch(
+          written: written, bases: bases[path] ?? [], mutations: writes[path] ?? [])
+        return (path, part)
+      })
   }
 
   /// The batch's writes to one document, in order.

@@ -12,6 +12,8 @@ public struct FieldMask: Sendable, Hashable {
     self.paths = sorted
   }
 
+  private init(sorted paths: [FieldPath]) { self.paths = paths }
+
   /// The mask of no path.
   public static let empty = FieldMask([])
 
@@ -49,6 +51,14 @@ public struct FieldMask: Sendable, Hashable {
 
   /// The paths of both.
   public func union(_ other: some Sequence<FieldPath>) -> FieldMask { FieldMask(paths + other) }
+
+  /// The mask without paths that are within others of it.
+  var outermost: FieldMask {
+    // In sorted order what is within a path follows it directly.
+    var kept: [FieldPath] = []
+    for path in paths where kept.last?.contains(path) != true { kept.append(path) }
+    return FieldMask(sorted: kept)
+  }
 
   /// The first path that is a prefix of another one, and that other one; nil when there is none.
   var overlap: (FieldPath, FieldPath)? {
