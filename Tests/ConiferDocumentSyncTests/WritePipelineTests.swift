@@ -151,6 +151,36 @@ import Testing
     #expect(pipeline.greeted(token: [1]) == [.keep(token: [1])] + Self.send(1...2))
   }
 
+  @Test func `refuses what no request may have, and sends what waits behind it`() {
+    let text = DocumentValue.string(String(repeating: "x", count: 900_000))
+    let write = Mutation(F.path("c/large"), .set(["a": text], []))
+    let large = MutationBatch(Array(repeating: write, count: 12), written: F.time(1)) {
+      Document($0, .unseen)
+    }
+    func isRefused(_ action: WriteAction?, _ id: BatchID) -> Bool {
+      guard case .refused(id, let error) = action else { return false }
+      return error.code == .invalidArgument && error.message.contains("10485760")
+    }
+    var pipeline = WritePipeline()
+    #expect(pipeline.queued() == [.read(after: nil, count: 10)])
+    let first = pipeline.take([(1, large), Self.batch(2)], after: nil, count: 10)
+    #expect(first.count == 2 && isRefused(first.first, 1) && first.last == .openStream)
+    _ = pipeline.streamOpened()
+    #expect(pipeline.greeted(token: [1]) == [.keep(token: [1])] + Self.send(2...2))
+    // Also while others are on their way, of which the first is answered first.
+    #expect(pipeline.queued() == [.read(after: 2, count: 9)])
+    let second = pipeline.take([(3, large), Self.batch(4)], after: 2, count: 9)
+    #expect(second.count == 2 && isRefused(second.first, 3))
+    #expect(second.last == .send(4, Self.batch(4).batch, token: [1]))
+    #expect(pipeline.outstanding == [2, 4])
+    // One that is the last of the queue leaves nothing to be sent.
+    var alone = WritePipeline()
+    _ = alone.queued()
+    let last = alone.take([(1, large)], after: nil, count: 10)
+    #expect(last.count == 1 && isRefused(last.first, 1))
+    #expect(alone.queued() == [.read(after: 1, count: 10)])
+  }
+
   @Test func `without a network sends nothing, and reads the queue anew with one`() {
     var pipeline = Self.sending(2)
     #expect(pipeline.setEnabled(false).isEmpty)

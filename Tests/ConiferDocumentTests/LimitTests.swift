@@ -87,6 +87,54 @@ import Testing
     }
   }
 
+  @Test func `what transforms add counts as far as it is certain`() throws {
+    let (x, y) = (
+      DocumentValue.string(String(repeating: "x", count: 600_000)),
+      DocumentValue.string(String(repeating: "y", count: 600_000))
+    )
+    func update(_ data: (String, WriteValue)...) throws -> Mutation {
+      try Mutation.update(
+        Writes.path(), data.map { (Writes.field($0.0), $0.1) }, in: Writes.database)
+    }
+    #expect(Self.code { try update(("a", .arrayUnion([x, y]))) } == .documentTooLarge)
+    #expect(
+      Self.code { try update(("a.b", .arrayUnion([x])), ("c", .value(y))) } == .documentTooLarge)
+    #expect(Self.code { try Self.set([("a", .arrayUnion([x, y]))]) } == .documentTooLarge)
+    // One that repeats is added once, and what is removed adds nothing.
+    #expect(Self.code { try update(("a", .arrayUnion([x, x]))) } == nil)
+    #expect(Self.code { try update(("a", .arrayRemove([x, y]))) } == nil)
+    #expect(Self.code { try update(("a", .arrayUnion([x])), ("b", .arrayRemove([y]))) } == nil)
+  }
+
+  @Test func `a request has 10,000 writes and 10 MiB, no more`() throws {
+    func code(_ writes: [Mutation]) -> DocumentError.Code? {
+      do {
+        try MutationBatch(writes, written: .zero) { Document($0, .unseen) }.validateSize()
+        return nil
+      } catch {
+        return error.code
+      }
+    }
+    let deletions = try (0...DocumentLimits.writes).map {
+      try Mutation.delete(Writes.path("c/\($0)"))
+    }
+    #expect(code(Array(deletions.dropLast())) == nil)
+    #expect(code(deletions) == .requestTooLarge)
+    let large = try Self.set([
+      ("a", .value(.bytes([UInt8](repeating: 0, count: 900_000))))
+    ])
+    #expect(code(Array(repeating: large, count: 11)) == nil)
+    #expect(code(Array(repeating: large, count: 12)) == .requestTooLarge)
+    // A null counts a byte of its document, and takes four in a request.
+    let nulls = try Self.set([("a", .value(.array(Array(repeating: .null, count: 900_000))))])
+    #expect(code([nulls, nulls]) == nil)
+    #expect(code([nulls, nulls, nulls]) == .requestTooLarge)
+    let union = try Mutation.merge(
+      Writes.path(), [("a", .arrayRemove(Array(repeating: .bytes([]), count: 3_000_000)))],
+      in: Writes.database)
+    #expect(code([union]) == .requestTooLarge)
+  }
+
   @Test func `sizes are the service's`() throws {
     let path = try DocumentPath("users/jeff/tasks/my_task_id")
     #expect(path.size == 44)

@@ -19,6 +19,8 @@ public struct DocumentError: Error, Sendable, CustomStringConvertible {
     public static let valueTooLarge = Code(rawValue: "value-too-large")
     /// A document is larger than 1 MiB.
     public static let documentTooLarge = Code(rawValue: "document-too-large")
+    /// The writes of a batch or a transaction are more, or larger, than one request may have.
+    public static let requestTooLarge = Code(rawValue: "request-too-large")
     /// Maps and arrays are nested deeper than 20 levels.
     public static let tooDeep = Code(rawValue: "too-deep")
     /// A write is invalid, such as the deletion of a field within an array.

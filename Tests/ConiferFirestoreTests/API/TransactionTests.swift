@@ -21,6 +21,23 @@ struct TransactionTests {
 
   private var commits: [[Mutation]] { world.engine.answer { $0.commits } }
 
+  @Test("A transaction with more than a request may have is refused, and not run again")
+  func tooLarge() async throws {
+    let firestore = world.firestore
+    let text = String(repeating: "x", count: 900_000)
+    var runs = 0
+    let error = await #expect(throws: FirestoreError.self) {
+      try await firestore.runTransaction { transaction in
+        runs += 1
+        for n in 0..<12 {
+          transaction.setData(["t": text], forDocument: firestore.document("rooms/r\(n)"))
+        }
+      }
+    }
+    #expect(error?.code == .invalidArgument && error?.cause == "request-too-large")
+    #expect(runs == 1 && commits.isEmpty)
+  }
+
   @Test("What was read must not have changed when the writes are made")
   func preconditions() async throws {
     let (eros, zeus, ares) = (

@@ -103,6 +103,21 @@ struct WriteTests {
     #expect(world.engine.writes.isEmpty)
   }
 
+  @Test("A batch that no request may have is refused before it is queued")
+  func batchTooLarge() async throws {
+    let (many, large) = (world.firestore.batch(), world.firestore.batch())
+    for n in 0...DocumentLimits.writes {
+      many.deleteDocument(world.firestore.document("rooms/r\(n)"))
+    }
+    let text = String(repeating: "x", count: 900_000)
+    for n in 0..<12 { large.setData(["t": text], forDocument: world.firestore.document("a/r\(n)")) }
+    for batch in [many, large] {
+      let error = await #expect(throws: FirestoreError.self) { try await batch.commit() }
+      #expect(error?.code == .invalidArgument && error?.cause == "request-too-large")
+    }
+    #expect(world.engine.writes.isEmpty)
+  }
+
   @Test("The async forms wait for the server, and throw what it says")
   func async() async throws {
     async let write: Void = document.setData(["a": 1])

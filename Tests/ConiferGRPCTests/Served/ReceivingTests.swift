@@ -34,7 +34,7 @@
           let large = try await connection.call("GetDocument")
           try await large.send(RawStream.framed([1, 2, 3], length: length))
           let refusal = await large.answer()
-          #expect(refusal?.code == .resourceExhausted, "\(length)")
+          #expect(refusal?.code == .invalidArgument, "\(length)")
           // The words are the server's own: gRPC would refuse it too, with the connection.
           #expect(
             refusal?.message == "The message has \(length) bytes, and 1000 are allowed. Split it.")
@@ -44,6 +44,55 @@
           await large.close()
         }
         #expect(!connection.isClosed && served.grpc.requestBytes == 0)
+      }
+    }
+
+    @Test(
+      "A batch that is too large is refused behind those before it, wherever pieces end",
+      arguments: Seeded.seeds(4))
+    func tooLargeBatch(_ seed: UInt64) async throws {
+      var random = Seeded(seed)
+      try await served(.open) {
+        $0.limits.message = 1_000
+      } _: { served in
+        let connection = try await RawConnection(served.port)
+        let call = try await connection.call("Write")
+        let greeting = ProtoWriteRequest.with { $0.database = served.name }
+        try await call.send(RawStream.framed(try greeting.serializedBytes()))
+        let token = try await call.message(ProtoWriteResponse.self)?.streamToken
+        let batch = try ProtoWriteRequest.with {
+          $0.streamToken = try #require(token)
+          $0.writes = [
+            .with {
+              $0.update.name = "\(served.root)/counters/n"
+              $0.updateMask = .init()
+              $0.updateTransforms = [
+                .with {
+                  $0.fieldPath = "n"
+                  $0.increment.integerValue = 1
+                }
+              ]
+            }
+          ]
+        }
+        let one = RawStream.framed(try batch.serializedBytes())
+        let count = 1 + random.below(5)
+        let large = RawStream.framed([UInt8](repeating: 7, count: 5_000))
+        var bytes = Array(repeatElement(one, count: count).joined()) + large + one
+        while !bytes.isEmpty {
+          let part = min(bytes.count, 1 + random.below(random.chance(50) ? 9 : 400))
+          call.begin(Array(bytes.prefix(part)))
+          bytes.removeFirst(part)
+        }
+        let refusal = await call.answer()
+        #expect(refusal?.code == .invalidArgument, "seed \(seed)")
+        #expect(refusal?.message.hasPrefix("The message has 5000 bytes") == true, "seed \(seed)")
+        let made = try await served.documents.document(
+          try DocumentPath("counters/n"), in: served.database)
+        #expect(made?.fields["n"] == .integer(Int64(count)), "seed \(seed)")
+        await call.close()
+        #expect(!connection.isClosed)
+        try await served.until { served.grpc.requestBytes == 0 }
       }
     }
 

@@ -52,6 +52,26 @@
       }
     }
 
+    @Test("A write that the server never takes is refused, and the one behind it is made")
+    func tooLarge() async throws {
+      try await served(.open) {
+        $0.limits.message = 100_000
+      } _: { served in
+        let db = try RealApp(at: served.port, served.database).db
+        let large = db.document("rooms/large").enqueue(
+          .set(["text": String(repeating: "x", count: 200_000)]))
+        let small = db.document("rooms/small").enqueue(.set(["n": 1]))
+        try await small.acknowledged()
+        guard case .rejected = try await large.outcome else {
+          Issue.record("The large one was not refused.")
+          return
+        }
+        #expect(try await db.rejectedWrites().count == 1)
+        #expect(try await db.document("rooms/small").getDocument(source: .server).exists)
+        try await db.terminate()
+      }
+    }
+
     @Test("What the server's access does not allow is told, and a refused write is kept")
     func denied() async throws {
       let access = DocumentAccess(allows: { user, request in

@@ -145,6 +145,7 @@ public final class Transaction: Sendable {
   {
     let mutations = try state.withLock { state throws(FirestoreError) in try state.end() }
     guard !mutations.isEmpty else { return }
+    do throws(DocumentError) { try mutations.validateSize() } catch { throw FirestoreError(error) }
     try await firestore.ask { [user] (engine) throws(FirestoreError) in
       try await engine.commit(mutations, user)
     }

@@ -94,12 +94,16 @@ public final class WriteBatch: Sendable {
   private static let committedError = FirestoreError(
     .failedPrecondition, "The batch was committed already. Make another one with batch().")
 
-  /// What is committed; a second time is an error.
+  /// What is committed; a second time is an error, and so is more than one request may have.
   private func take() throws(FirestoreError) -> [Mutation] {
     let taken = state.withLock { state -> Result<[Mutation], FirestoreError> in
       defer { state = .committed }
       switch state {
-      case .open(let mutations): return .success(mutations)
+      case .open(let mutations):
+        do throws(DocumentError) { try mutations.validateSize() } catch {
+          return .failure(FirestoreError(error))
+        }
+        return .success(mutations)
       case .faulty(let error): return .failure(error)
       case .committed: return .failure(Self.committedError)
       }

@@ -17,6 +17,11 @@ public enum DocumentLimits {
   public static let vectorCount = 2048
   /// Transforms of one write.
   public static let transforms = 500
+  /// Bytes of one request to the service, such as a batch of writes with its data: 10 MiB.
+  public static let requestSize = 10 << 20
+  /// Writes of a batch or a transaction: 10,000, as the servers of this project take. The vendor's
+  /// service counts only bytes.
+  public static let writes = 10_000
   /// Filters and orders of a query together.
   public static let queryParts = 100
   /// Alternatives of a query, once it is a list of alternatives.

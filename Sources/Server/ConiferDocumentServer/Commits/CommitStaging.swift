@@ -19,9 +19,6 @@ struct MadeCommit: Sendable {
 
 /// Finds out what commits that are stored together do, each upon the ones before it.
 struct CommitStaging: Sendable {
-  /// Bytes of one request, about as the service counts them: 10 MiB.
-  static let maxBytes = 10 << 20
-
   let database: DatabaseID
   let access: DocumentAccess
   /// The documents that the commits name, as they are after the commits so far.
@@ -92,13 +89,10 @@ struct CommitStaging: Sendable {
     return checked
   }
 
-  /// - Throws: `invalidArgument` for more bytes than a request may have.
+  /// - Throws: `invalidArgument` for more writes, or more bytes, than a request may have.
   static func checkSize(_ writes: [Mutation]) throws(StatusError) {
-    let bytes = writes.reduce(0) { $0 + $1.size }
-    guard bytes <= maxBytes else {
-      throw StatusError(
-        .invalidArgument,
-        "A commit has \(bytes) bytes; \(maxBytes) are allowed. Split it into several.")
+    do throws(DocumentError) { try writes.validateSize() } catch {
+      throw StatusError(invalidArgument: error)
     }
   }
 
@@ -114,36 +108,6 @@ struct CommitStaging: Sendable {
         continue
       }
       try caller.require(.write(path, before: before, after: after[path]?.fields), access)
-    }
-  }
-}
-
-extension Mutation {
-  /// About how many bytes a request takes with the write.
-  package var size: Int {
-    switch change {
-    case .set(let fields, _): path.size + fields.size + transformSize
-    case .patch(let fields, let mask, _):
-      path.size + fields.size + mask.paths.reduce(0) { $0 + $1.size } + transformSize
-    case .delete, .verify: path.size
-    }
-  }
-
-  private var transformSize: Int {
-    transforms.reduce(0) { $0 + $1.field.size + $1.operation.size }
-  }
-}
-
-extension FieldPath {
-  fileprivate var size: Int { names.reduce(0) { $0 + $1.utf8.count + 1 } }
-}
-
-extension FieldTransform.Operation {
-  /// The bytes of what it brings.
-  fileprivate var size: Int {
-    switch self {
-    case .serverTimestamp, .increment, .minimum, .maximum: 8
-    case .arrayUnion(let values), .arrayRemove(let values): values.reduce(0) { $0 + $1.size }
     }
   }
 }

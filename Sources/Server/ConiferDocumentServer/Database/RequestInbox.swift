@@ -12,7 +12,7 @@ struct RequestInbox: Sendable {
   static let maxCommitsPerConnection = 1_000
   /// How many bytes of documents may wait of a stream, and of a connection's calls: what a client has on its way at most,
   /// ten commits.
-  static let maxBytes = 10 * CommitStaging.maxBytes
+  static let maxBytes = 10 * DocumentLimits.requestSize
   /// How many requests of all may wait.
   static let maxRequests = 100_000
   /// The most bytes of all that may wait. One request of a requester that has nothing waiting is
@@ -158,13 +158,14 @@ extension DatabaseRequest {
   /// About how many bytes the request keeps in memory.
   fileprivate var bytes: Int {
     switch self {
-    case .writes(_, .send(let writes, _, let token)): writes.reduce(token.count) { $0 + $1.size }
+    case .writes(_, .send(let writes, _, let token)):
+      writes.reduce(token.count) { $0 + $1.requestSize }
     case .writes(_, .greet(let token)): token.count
     case .watch(_, .add(let target)): target.resumeToken.count + target.target.canonical.utf8.count
     case .commit(let writes, .transaction(let reads, _, _, _)):
-      writes.reduce(reads.size) { $0 + $1.size }
+      writes.reduce(reads.size) { $0 + $1.requestSize }
     case .commit(let writes, _), .commitEach(let writes, _, _, _):
-      writes.reduce(0) { $0 + $1.size }
+      writes.reduce(0) { $0 + $1.requestSize }
     default: 0
     }
   }

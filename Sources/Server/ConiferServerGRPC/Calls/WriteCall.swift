@@ -88,7 +88,7 @@
           }
           let batch = try FirestoreService.writes(
             request.writes, in: database, atMost: RequestLimits.writes)
-          await credit.take(batch.reduce(0) { $0 + $1.size })
+          await credit.take(batch.reduce(0) { $0 + $1.requestSize })
           if Task.isCancelled { return }
           writes.send(batch, token: [UInt8](request.streamToken))
         }

@@ -36,8 +36,7 @@
     public var callsOfConnection = 100
     /// Calls at a time in all; another one is answered `RESOURCE_EXHAUSTED`.
     public var calls = 100_000
-    /// The bytes of a request; a larger one is answered `RESOURCE_EXHAUSTED`. A commit has at most 10 MiB of data, whose
-    /// messages may be longer.
+    /// The bytes of a request; a larger one is answered `INVALID_ARGUMENT`. A commit has at most 10 MiB.
     public var message = 32 << 20
     /// The bytes of all requests together that are being received, or answered; another one of more than 16 KiB is answered
     /// `RESOURCE_EXHAUSTED`. A request of a stream counts until the next one is taken up.

@@ -13,10 +13,16 @@
       case tooLarge(Int)
     }
 
+    /// The bytes before each message, which tell its length.
+    static let prefixCount = 5
+
     private let most: Int
     private var prefix: [UInt8] = []
     /// The bytes that are missing from the message.
     private var missing = 0
+
+    /// Whether the next byte is the first of a message.
+    var isBetween: Bool { missing == 0 && prefix.isEmpty }
 
     /// - Parameter most: the bytes that a message may have.
     init(atMost most: Int) { self.most = most }
@@ -26,10 +32,11 @@
       guard bytes.readableBytes > 0 else { return nil }
       var count = 0
       if missing == 0 {
-        let part = bytes.readBytes(length: min(5 - prefix.count, bytes.readableBytes)) ?? []
+        let part =
+          bytes.readBytes(length: min(Self.prefixCount - prefix.count, bytes.readableBytes)) ?? []
         prefix += part
         count = part.count
-        guard prefix.count == 5 else { return .some(count) }
+        guard prefix.count == Self.prefixCount else { return .some(count) }
         missing = prefix.dropFirst().reduce(0) { $0 << 8 | Int($1) }
         prefix = []
         if missing > most { return .tooLarge(missing) }

@@ -3,8 +3,11 @@
   import NIOHPACK
   import NIOHTTP2
 
-  /// Counts the bytes of a call's requests before gRPC gathers them, and refuses a message that is too large, or for which
-  /// there is no room, as `RESOURCE_EXHAUSTED`. The connection stays, and so do its other calls.
+  /// Counts the bytes of a call's requests before gRPC gathers them. The connection stays, and so do its other calls.
+  ///
+  /// A call is refused as `RESOURCE_EXHAUSTED` when there is no room for a message. A message that is too large is refused
+  /// as `INVALID_ARGUMENT`, since it never fits: in its place the call gets one that cannot be read, and so is answered
+  /// behind those before it, by whose order clients of streams know what was refused.
   final class RequestSizeHandler: ChannelDuplexHandler {
     typealias InboundIn = HTTP2Frame.FramePayload
     typealias InboundOut = HTTP2Frame.FramePayload
@@ -16,6 +19,8 @@
       case waiting
       /// Messages are counted.
       case receiving
+      /// A message is too large: the service refuses what stands in its place, and what still comes is dropped.
+      case tooLarge(String)
       /// The call was answered: what still comes is kept by nobody.
       case answered
       /// The call was refused here: what still comes is dropped.
@@ -28,6 +33,8 @@
     private let share: RequestShare
     private let most: Int
     private var framing: MessageFraming
+    /// The beginning of a message that does not tell its length yet.
+    private var held = ByteBuffer()
     private var state = State.waiting
     private var hasSentHeaders = false
 
@@ -46,34 +53,50 @@
         state = .receiving
         headers.headers.replaceOrAdd(name: Self.header, value: "\(share.number)")
         context.fireChannelRead(wrapInboundOut(.headers(headers)))
-      case (.receiving, .data(let payload)):
-        if let refusal = refusal(of: payload) {
-          refuse(context, refusal)
-        } else {
-          context.fireChannelRead(data)
-        }
-      case (.refused, _): break
+      case (.receiving, .data(var payload)):
+        guard let bytes = taken(&payload) else { return refuse(context, Self.noRoom) }
+        payload.data = .byteBuffer(bytes)
+        context.fireChannelRead(wrapInboundOut(.data(payload)))
+      case (.tooLarge, .data), (.refused, _): break
       default: context.fireChannelRead(data)
       }
     }
 
     /// Counts what came.
     ///
-    /// - Returns: why the call is refused; nil when it is not.
-    private func refusal(of payload: HTTP2Frame.FramePayload.Data) -> String? {
-      guard case .byteBuffer(var bytes) = payload.data else { return nil }
-      while let part = framing.next(&bytes) {
+    /// - Returns: what the service gets of it; nil when there is no room for it.
+    private func taken(_ payload: inout HTTP2Frame.FramePayload.Data) -> ByteBuffer? {
+      guard case .byteBuffer(var new) = payload.data else { return ByteBuffer() }
+      var bytes = held
+      bytes.writeBuffer(&new)
+      held = ByteBuffer()
+      let whole = bytes
+      while bytes.readableBytes > 0 {
+        let start = bytes.readerIndex
+        if !payload.endStream, framing.isBetween, bytes.readableBytes < MessageFraming.prefixCount {
+          held = bytes
+          return whole.before(start)
+        }
+        guard let part = framing.next(&bytes) else { break }
         switch part {
-        case .some(let count): if !share.receive(count) { return Self.noRoom }
+        case .some(let count): if !share.receive(count) { return nil }
         case .last(let count):
-          guard share.receive(count) else { return Self.noRoom }
+          guard share.receive(count) else { return nil }
           share.finishMessage()
         case .tooLarge(let count):
-          return "The message has \(count) bytes, and \(most) are allowed. Split it."
+          state = .tooLarge("The message has \(count) bytes, and \(most) are allowed. Split it.")
+          // Nothing of it reaches the service, which ends the call when it has read what stands in its place.
+          payload.endStream = false
+          var given = whole.before(start)
+          given.writeBytes(Self.unreadable)
+          return given
         }
       }
-      return nil
+      return whole
     }
+
+    /// A message of one byte, with which no message begins.
+    private static let unreadable: [UInt8] = [0, 0, 0, 0, 1, 0]
 
     private static let noRoom =
       "Requests are being received that take all memory there is for them. Try again later."
@@ -97,7 +120,10 @@
     func channelReadComplete(context: ChannelHandlerContext) {
       context.fireChannelReadComplete()
       // Nobody else asks for what is dropped.
-      if case .refused = state { context.read() }
+      switch state {
+      case .refused, .tooLarge: context.read()
+      case .waiting, .receiving, .answered: break
+      }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
@@ -105,14 +131,20 @@
         promise?.fail(ChannelError.outputClosed)
         return
       }
-      if case .headers(let headers) = unwrapOutboundIn(data) {
-        hasSentHeaders = true
-        if headers.endStream {
-          state = .answered
-          share.end()
-        }
+      guard case .headers(var headers) = unwrapOutboundIn(data) else {
+        return context.write(data, promise: promise)
       }
-      context.write(data, promise: promise)
+      hasSentHeaders = true
+      if headers.endStream {
+        if case .tooLarge(let message) = state,
+          headers.headers.first(name: "grpc-status") == "3"
+        {
+          headers.headers.replaceOrAdd(name: "grpc-message", value: message)
+        }
+        state = .answered
+        share.end()
+      }
+      context.write(wrapOutboundOut(.headers(headers)), promise: promise)
     }
 
     func channelInactive(context: ChannelHandlerContext) {
@@ -121,5 +153,12 @@
     }
 
     func handlerRemoved(context: ChannelHandlerContext) { share.end() }
+  }
+
+  extension ByteBuffer {
+    /// The readable bytes before an index.
+    fileprivate func before(_ index: Int) -> ByteBuffer {
+      getSlice(at: readerIndex, length: index - readerIndex) ?? ByteBuffer()
+    }
   }
 #endif

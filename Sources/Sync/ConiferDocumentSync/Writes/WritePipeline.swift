@@ -22,7 +22,7 @@ package enum WriteAction: Sendable, Hashable {
   case read(after: BatchID?, count: Int)
   /// The server accepted a batch: one result a write; with the token that is to be kept from then on.
   case accepted(BatchID, MutationBatch, commitTime: Timestamp, [WriteResult], token: [UInt8])
-  /// The server refused a batch for good.
+  /// The server refused a batch for good, or would.
   case refused(BatchID, StatusError)
   /// What failed was a batch's fault: the next attempt to open the stream is to come at once.
   case inhibitBackoff
@@ -94,17 +94,27 @@ package struct WritePipeline: Sendable {
   }
 
   /// Answers `read`: the next batches in order. Fewer than were asked for are all that there are.
+  /// Those that no request may have are refused without being sent.
   package mutating func take(
     _ batches: [(id: BatchID, batch: MutationBatch)], after: BatchID?, count: Int
   ) -> [WriteAction] {
     // Another user's queue was asked for meanwhile, or the network was turned off.
     guard case .asked(after, let mayHoldMore) = queue else { return [] }
     queue = mayHoldMore || batches.count >= count ? .mayHoldMore : .read
-    let new = batches.map { Entry(id: $0.id, batch: $0.batch) }
-    entries += new
-    newest = new.last?.id ?? newest
+    newest = batches.last?.id ?? newest
     var actions: [WriteAction] = []
-    if case .ready = stream { actions = new.map(send) }
+    var new: [Entry] = []
+    for (id, batch) in batches {
+      do throws(DocumentError) {
+        try batch.validateSize()
+        new.append(Entry(id: id, batch: batch))
+      } catch {
+        // No server takes it, and what waits behind it would wait for ever.
+        actions.append(.refused(id, StatusError(.invalidArgument, error.message)))
+      }
+    }
+    entries += new
+    if case .ready = stream { actions += new.map(send) }
     return actions + fill()
   }
 

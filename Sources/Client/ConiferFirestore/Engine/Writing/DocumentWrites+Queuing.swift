@@ -78,8 +78,10 @@ extension DocumentWrites {
       for (number, write) in zip(receipt.writes, writes) {
         queued(OutboundWriteID(lane, number), write.caller, receipt.commit)
         // What the write makes of its documents is what the store has of them now.
+        let parts = write.batch.parts
         let changed = write.batch.paths.map { path in
-          write.batch.applied(to: shown[path] ?? Document(path, .unseen))
+          let before = shown[path] ?? Document(path, .unseen)
+          return parts[path]?.applied(to: before) ?? before
         }
         for document in changed { shown[document.path] = document }
         listening.changed(changed, .write)

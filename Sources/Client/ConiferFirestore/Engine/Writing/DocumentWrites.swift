@@ -75,12 +75,14 @@ final class DocumentWrites {
     // It is not queued when its record was lost, or when an earlier call's commit was made but
     // reported as failed.
     let isQueued = try find(id) != nil
+    let places = Dictionary(grouping: batch.mutations.indices) { batch.mutations[$0].path }
     let documents = try store.read { (view, lane) throws(StoreError) in
       var documents: [Document] = []
       for path in batch.writtenPaths {
         do throws(StoreError) {
           let base = try view.document(lane.tree, path)
-          if let new = batch.acknowledged(base, commitTime, results) { documents.append(new) }
+          let new = batch.acknowledged(base, at: places[path] ?? [], commitTime, results)
+          if let new { documents.append(new) }
         } catch {
           // What a later version stored stays as it is: the server says again what it has.
           guard error.code == .newerFormat else { throw error }

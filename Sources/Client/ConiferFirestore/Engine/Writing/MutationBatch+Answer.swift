@@ -16,21 +16,22 @@ extension MutationBatch {
   ///
   /// - Parameters:
   ///   - base: the document as the server last sent it.
+  ///   - places: which of the writes are to it.
   ///   - commitTime: when the server accepted the batch.
   ///   - results: what it made of each write.
   /// - Returns: nil when the client has a newer document already.
   func acknowledged(
-    _ base: Document, _ commitTime: ConiferDocument.Timestamp, _ results: [WriteResult]
+    _ base: Document, at places: [Int], _ commitTime: ConiferDocument.Timestamp,
+    _ results: [WriteResult]
   ) -> Document? {
-    let own = mutations.enumerated().filter { $0.element.path == base.path }
     func result(_ index: Int) -> WriteResult? {
       results.indices.contains(index) ? results[index] : nil
     }
-    let version = own.last.flatMap { result($0.offset)?.updateTime } ?? commitTime
+    let version = places.last.flatMap { result($0)?.updateTime } ?? commitTime
     guard base.version < version else { return nil }
     var document = base
-    for (index, mutation) in own {
-      let result = result(index)
+    for index in places {
+      let (mutation, result) = (mutations[index], result(index))
       do throws(DocumentError) {
         document = try mutation.acknowledged(
           on: document, updateTime: result?.updateTime, commitTime: commitTime,

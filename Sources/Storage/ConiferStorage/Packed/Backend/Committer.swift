@@ -251,7 +251,7 @@ struct CommitApplier {
       try requireFit(payload, lane)
       let id = try queue(lane).enqueue(payload)
       writes.append(id)
-      overlays.didQueue(id, payload, in: lane)
+      try overlays.didQueue(id, payload, in: lane)
     case .restore(let lane, let entry):
       try recordChange(lane, entry.id)
       try queue(lane).restore(entry)
@@ -260,7 +260,7 @@ struct CommitApplier {
       try requireFit(payload, lane)
       try recordChange(lane, id)
       try queue(lane).replace(id, payload)
-      overlays.didReplace(id, payload, in: lane)
+      try overlays.didReplace(id, payload, in: lane)
     case .setState(let lane, let id, let state):
       if case .rejected = state {
         try recordChange(lane, id, from: .unanswered)

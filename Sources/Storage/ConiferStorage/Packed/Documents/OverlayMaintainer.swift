@@ -34,13 +34,19 @@ struct OverlayMaintainer {
   // MARK: What edits touch
 
   /// A batch was queued.
-  mutating func didQueue(_ id: WriteID, _ payload: WritePayload, in lane: Lane) {
+  ///
+  /// - Throws: `tooLarge` when no request may have it.
+  mutating func didQueue(
+    _ id: WriteID, _ payload: WritePayload, in lane: Lane
+  ) throws(StoreError) {
     guard let batch = MutationBatch(payload) else { return }
-    for path in batch.paths {
+    try Self.measure(batch)
+    // Each document gets its own writes: a batch may have many, and is not searched for each of them.
+    for (path, part) in batch.parts {
       written[lane, default: [:]][path, default: []].insert(id)
       switch changes[lane, default: [:]][path] {
-      case nil: changes[lane, default: [:]][path] = .queued([batch])
-      case .queued(let batches): changes[lane, default: [:]][path] = .queued(batches + [batch])
+      case nil: changes[lane, default: [:]][path] = .queued([part])
+      case .queued(let batches): changes[lane, default: [:]][path] = .queued(batches + [part])
       case .answered: changes[lane, default: [:]][path] = .other
       case .other: break
       }
@@ -48,10 +54,21 @@ struct OverlayMaintainer {
   }
 
   /// A write has another payload than before, and waits.
-  mutating func didReplace(_ id: WriteID, _ payload: WritePayload, in lane: Lane) {
+  ///
+  /// - Throws: `tooLarge` when no request may have it.
+  mutating func didReplace(
+    _ id: WriteID, _ payload: WritePayload, in lane: Lane
+  ) throws(StoreError) {
     didChange(payload, in: lane)
-    for path in MutationBatch(payload)?.paths ?? [] {
-      written[lane, default: [:]][path, default: []].insert(id)
+    guard let batch = MutationBatch(payload) else { return }
+    try Self.measure(batch)
+    for path in batch.paths { written[lane, default: [:]][path, default: []].insert(id) }
+  }
+
+  /// Refuses a batch that the server would refuse for its size, or could not even be sent.
+  private static func measure(_ batch: MutationBatch) throws(StoreError) {
+    do throws(DocumentError) { try batch.validateSize() } catch {
+      throw StoreError(.tooLarge, "The server does not take the write: \(error.message)")
     }
   }
 

@@ -66,6 +66,36 @@ extension BackendCheck {
       try pair.requireSame()
       try pair.isSound()
     },
+    BackendCheck(
+      .documents, "a batch that no request may have is refused before it is queued", .wrongError
+    ) { fixture in
+      let pair = try await fixture.pair()
+      let lane = Lane(tree: try await pair.makeDocuments())
+      let text = DocumentValue.string(String(repeating: "x", count: 900_000))
+      func payload(_ count: Int, _ change: ConiferDocument.Mutation.Change) throws -> WritePayload {
+        let writes = try (0..<count).map {
+          ConiferDocument.Mutation(try DocumentPath("c/d\($0)"), change)
+        }
+        return MutationBatch(writes, written: .zero) { Document($0, .unseen) }.payload
+      }
+      let large = try payload(12, .set(["a": text], []))
+      let long = try payload(DocumentLimits.writes + 1, .delete)
+      let waiting = try await pair.commit(.enqueue(lane, try payload(1, .delete))).writes
+      for (what, refused) in [("11 MB", large), ("a write too many", long)] {
+        try await pair.refuseTooLarge(what, .enqueue(lane, refused))
+        try await pair.refuseTooLarge(
+          what + " behind one that fits", .enqueue(lane, try payload(1, .delete)),
+          .enqueue(lane, refused))
+        try await pair.refuseTooLarge(
+          what + " in place of another", .replace(lane, waiting[0], refused))
+      }
+      // What fits is taken.
+      let most = try payload(11, .set(["a": text], []))
+      try await pair.commit(.enqueue(lane, most))
+      try await pair.commit(.replace(lane, waiting[0], most))
+      try pair.requireSame()
+      try pair.isSound()
+    },
     BackendCheck(.documents, "an index of 100 fields is kept, with names in either direction") {
       fixture in
       guard fixture.factory.options.encryption == nil else {

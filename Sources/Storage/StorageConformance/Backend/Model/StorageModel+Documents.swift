@@ -91,6 +91,9 @@ extension StorageModel.Tree {
   func requireFit(_ payload: WritePayload) throws(StoreError) {
     if payload.kind == .documents { try requireDocuments() }
     if payload.kind == .tree { try requireNodes() }
+    if let batch = MutationBatch(payload), (try? batch.validateSize()) == nil {
+      throw StoreError(.tooLarge, "No request may have the batch.")
+    }
   }
 
   mutating func apply(_ edit: DocumentEdit) throws(StoreError) {
