@@ -1,8 +1,6 @@
 import ConiferKeyValue
-import ConiferLMDB
 import ConiferLeafStore
 import ConiferLog
-import ConiferSQLite
 import ConiferTree
 import Synchronization
 import Testing
@@ -13,99 +11,6 @@ import Testing
 /// What was acknowledged as durable and is not in the store's files is reported, and nothing else is.
 @Suite struct SyncMarkTests {
   static let kinds = ["lmdb", "sqlite", "log"]
-
-  static func open(
-    _ kind: String, _ path: String, _ role: StoreRole = .cache
-  ) throws(StoreError) -> any StorageBackend {
-    let options = StorageOptions(role: role)
-    return switch kind {
-    case "lmdb": try StorageConfiguration.lmdb(at: path, options: options).open()
-    case "sqlite": try StorageConfiguration.sqlite(at: path, options: options).open()
-    default: try StorageConfiguration.log(at: path, options: options).open()
-    }
-  }
-
-  /// What a test wants to know of a store.
-  private struct Found {
-    var reports: [Incident] = []
-    var writes = 0
-    var lost: UInt64? { reports.count == 1 ? LostCommits.count(reports[0]) : nil }
-  }
-
-  private static func found(_ backend: any StorageBackend) throws -> Found {
-    try backend.read { (view) throws(StoreError) in
-      var found = Found(reports: try view.incidents())
-      for tree in try view.trees() {
-        found.writes += try view.writes(Lane(tree: tree.id), after: nil, limit: 100).count
-      }
-      return found
-    }
-  }
-
-  private static func mark(_ files: [StoreFile]) -> StoreCommit? {
-    files.first { $0.name == SyncMarkFile.name }.flatMap { SyncMark.commit($0.bytes) }
-  }
-
-  private static func with(_ files: [StoreFile], _ mark: [UInt8]?) -> [StoreFile] {
-    files.filter { $0.name != SyncMarkFile.name }
-      + (mark.map { [StoreFile(name: SyncMarkFile.name, bytes: $0)] } ?? [])
-  }
-
-  private static func with(_ files: [StoreFile], _ mark: StoreCommit?) -> [StoreFile] {
-    with(files, mark.map { SyncMark.bytes($0) })
-  }
-
-  /// A directory with a store, and the states of its files, as a killed process would have left them.
-  private struct Lives {
-    let kind: String
-    let directory: String
-    private(set) var images: [[StoreFile]] = []
-
-    init(_ kind: String) throws {
-      self.kind = kind
-      directory = try System.makeTemporaryDirectory()
-    }
-
-    var path: String { directory + "/store" }
-    var files: [StoreFile] { StoreFile.all(in: path) }
-    var mark: StoreCommit? { SyncMarkTests.mark(files) }
-
-    /// Commits writes to a new store, and keeps an image after some of them.
-    mutating func run(
-      _ count: Int, images at: Set<Int>,
-      commit: (any StorageBackend, [StorageEdit], Int) async throws -> Void = { backend, edits, _ in
-        _ = try await backend.commit(edits, .power)
-      }
-    ) async throws {
-      let backend = try SyncMarkTests.open(kind, path)
-      let lane = Lane(tree: try await backend.tree(named: "main"))
-      for number in 1...count {
-        try await commit(
-          backend, [.enqueue(lane, .set("a", Node(.integer(Int64(number)))))], number)
-        if at.contains(number) { images.append(files) }
-      }
-      try await backend.close()
-    }
-
-    /// Puts files in the store's place.
-    func put(_ files: [StoreFile]) throws {
-      try StoreFile.write(files, to: path, Mutation(file: "", position: 0, kind: .cut))
-    }
-
-    /// Opens the store, looks, does something, and closes it.
-    @discardableResult
-    func read(
-      _ role: StoreRole = .cache, _ body: (any StorageBackend) async throws -> Void = { _ in }
-    ) async throws -> Found {
-      let backend = try SyncMarkTests.open(kind, path, role)
-      let found = try SyncMarkTests.found(backend)
-      try await body(backend)
-      try await backend.close()
-      return found
-    }
-
-    func remove() { System.removeTree(directory) }
-  }
 
   // MARK: What is lost
 
@@ -334,32 +239,8 @@ import Testing
 
   // MARK: The store's number
 
-  private static func logOptions(_ path: String) -> StorageOptions {
-    var options = StorageOptions()
-    options.markDirectory = path
-    return options
-  }
-
-  private func enqueue(_ backend: any StorageBackend, _ durability: Durability = .power)
-    async throws -> WriteID
-  {
-    let lane = Lane(tree: try await backend.tree(named: "main"))
-    return try await backend.commit([.enqueue(lane, .set("a", 1))], durability).writes[0]
-  }
-
-  @Test(
-    "Where the store's number is missing, damaged or forged, nothing is known and nothing told",
-    arguments: [
-      nil, [], [1, 2, 3, 4, 5],
-      Record.seal(
-        Spaces.usage, StoreCommit.key, StoreCommit(store: 1, number: StoreCommit.lastNumber).payload
-      ),
-      Record.seal(Spaces.usage, StoreCommit.key, StoreCommit(store: 1, number: .max).payload),
-      Record.seal(Spaces.usage, StoreCommit.key, []),
-    ] as [[UInt8]?])
-  func unknown(value: [UInt8]?) async throws {
-    var lives = try Lives("log")
-    defer { lives.remove() }
+  /// The store of five commits whose number was replaced.
+  private func replaced(_ lives: inout Lives, by value: [UInt8]?) async throws -> StoreCommit {
     try await lives.run(5, images: [])
     let before = try #require(lives.mark)
     let store = try LogStore(at: lives.path)
@@ -371,17 +252,56 @@ import Testing
     }
     _ = try store.apply(batch, .power)
     try store.close()
-    let found = try await lives.read { _ = try await self.enqueue($0) }
-    #expect(found.reports == [] && found.writes == 5)
-    // Numbering begins anew, so that the old mark cannot be taken for one of it.
-    let after = try #require(lives.mark)
-    #expect(after.store != before.store && after.number == 1)
-    try lives.put(Self.with(lives.files, before))
-    let again = try await lives.read { backend in
-      let isSound = try backend.verifying().verify().isSound
-      #expect(isSound)
+    return before
+  }
+
+  @Test(
+    "Where the store's number is damaged or forged, it is told that nothing is known",
+    arguments: [
+      [], [1, 2, 3, 4, 5],
+      Record.seal(Spaces.usage, StoreCommit.key, StoreCommit(store: 1, number: .max).payload),
+      Record.seal(Spaces.usage, StoreCommit.key, []),
+    ] as [[UInt8]])
+  func unknown(value: [UInt8]) async throws {
+    var lives = try Lives("log")
+    defer { lives.remove() }
+    let before = try await replaced(&lives, by: value)
+    for round in 0...1 {
+      let found = try await lives.read {
+        #expect(try await self.enqueue($0).rawValue > 5)
+        #expect(try $0.verifying().verify().isSound)
+      }
+      #expect(found.reports.count == 1 && found.writes == 5 + round, "\(found)")
+      #expect(found.reports.allSatisfy { LostCommits.isUnknown($0) })
+      // Numbering begins anew, so that the old mark cannot be taken for one of it.
+      let after = try #require(lives.mark)
+      #expect(after.store != before.store && after.number > 1)
+      try lives.put(Self.with(lives.files, before))
     }
-    #expect(again.reports == [])
+  }
+
+  @Test("A mark of another numbering says nothing, and a forged last number neither")
+  func renumbered() async throws {
+    var lives = try Lives("log")
+    defer { lives.remove() }
+    let last = StoreCommit(store: 1, number: StoreCommit.lastNumber)
+    let before = try await replaced(
+      &lives, by: Record.seal(Spaces.usage, StoreCommit.key, last.payload))
+    let found = try await lives.read { _ = try await self.enqueue($0) }
+    #expect(found.reports == [])
+    #expect(try #require(lives.mark).number == 1)
+    try lives.put(Self.with(lives.files, before))
+    #expect(try await lives.read().reports == [])
+  }
+
+  @Test("A store without a number lacks all that the mark beside it names")
+  func upgraded() async throws {
+    var lives = try Lives("log")
+    defer { lives.remove() }
+    let before = try await replaced(&lives, by: nil)
+    let found = try await lives.read { #expect(try await self.enqueue($0).rawValue > 5) }
+    #expect(found.lost == before.number && found.writes == 5, "\(found)")
+    #expect(try await lives.read().reports.count == 1)
   }
 
   @Test("A version that does not know the number leaves it, whatever it does", arguments: [0, 3])
@@ -452,25 +372,29 @@ import Testing
     store.behavior.withLock { $0.refuses = { $0.puts(Spaces.incidents.id) } }
     let backend = try PackedBackend(store, name: "log", options: Self.logOptions(lives.path))
     let tree = try await backend.tree(named: "main")
+    var given: [UInt64] = [9]
     for _ in 1...3 {
       let receipt = try await backend.commit(
         [.overwrite(tree, "b", 1), .pin(Pin(tree: tree, path: "b"))], .power)
       try await backend.harden(receipt.commit)
       _ = try await backend.commit([.unpin(Pin(tree: tree, path: "b"))], .power)
-      await #expect(throws: StoreError.self) { _ = try await self.enqueue(backend) }
+      given.append(try await enqueue(backend).rawValue)
       #expect(lives.mark == newest)
     }
     let left = lives.files
     store.behavior.withLock { $0.refuses = { _ in false } }
     let next = try await enqueue(backend)
-    #expect(next.rawValue > 9)
+    given.append(next.rawValue)
+    #expect(zip(given, given.dropFirst()).allSatisfy { $0 < $1 }, "\(given)")
     #expect(try Self.found(backend).lost == 5)
     #expect(try #require(lives.mark).number > newest.number)
     try await backend.close()
     // The process might have ended before that.
     try lives.put(left)
-    let found = try await lives.read()
-    #expect(found.writes == 4 && found.lost == 5, "\(found)")
+    let found = try await lives.read { backend in
+      #expect(try await self.enqueue(backend).rawValue > given[3])
+    }
+    #expect(found.writes == 7 && found.lost == 5, "\(found)")
     #expect(try await lives.read().lost == 5)
   }
 

@@ -42,6 +42,7 @@ public final class DocumentServer: Sendable {
   }
 
   /// A server over a store that others use too, such as the tree's `Server`; the caller closes it, after `close()`.
+  /// The server observes the store's incidents and logs each.
   ///
   /// - Parameters:
   ///   - backend: a store that is an authority.
@@ -64,9 +65,8 @@ public final class DocumentServer: Sendable {
     self.configuration = configuration
     self.backend = try backend.keepingDocuments()
     self.ownsBackend = ownsBackend
-    for incident in try backend.read({ (view) throws(StoreError) in try view.incidents() })
-    where incident.tree.rawValue == 0 {
-      configuration.logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
+    IncidentLog.follow(backend) { [logger = configuration.logger] incident in
+      logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
     }
     state = Mutex(State(access: configuration.access))
     transactions = TransactionTable(configuration.bounds.transactions, clock: configuration.clock)

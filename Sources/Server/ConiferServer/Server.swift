@@ -20,6 +20,8 @@ public final class Server: Sendable {
     var hosts: [String: NamespaceHost] = [:]
     /// The rules of databases without their own.
     var rules: any AccessRules
+    /// The stores whose reports of damage are logged.
+    var followed: Set<ObjectIdentifier> = []
   }
 
   let state: Mutex<State>
@@ -41,7 +43,7 @@ public final class Server: Sendable {
   /// Serves a database from a store, and loads it into memory.
   ///
   /// Each write is committed before listeners are told and the writer is answered. The caller
-  /// closes the store, after `waitUntilIdle()`.
+  /// closes the store, after `waitUntilIdle()`. The server observes the store's incidents and logs each.
   ///
   /// - Parameters:
   ///   - namespace: the database's name and the name of its tree in the store, which the first
@@ -61,10 +63,7 @@ public final class Server: Sendable {
       throw StoreError(
         .invalid, "A database's name has 1 to 256 UTF-8 bytes, not \(namespace.utf8.count).")
     }
-    for incident in try backend.read({ (view) throws(StoreError) in try view.incidents() })
-    where incident.tree.rawValue == 0 {
-      configuration.logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
-    }
+    follow(backend)
     let isThere = try backend.read { (view) throws(StoreError) in
       try view.trees().contains { $0.name == namespace }
     }
@@ -88,6 +87,15 @@ public final class Server: Sendable {
     guard isNew else {
       throw StoreError(
         .invalid, "The database \(namespace) is already served. Open it before a client connects.")
+    }
+  }
+
+  /// Logs a store's reports of damage, once however many databases it has.
+  private func follow(_ backend: any StorageBackend) {
+    let isNew = state.withLock { $0.followed.insert(ObjectIdentifier(backend)).inserted }
+    guard isNew else { return }
+    IncidentLog.follow(backend) { [logger = configuration.logger] incident in
+      logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
     }
   }
 

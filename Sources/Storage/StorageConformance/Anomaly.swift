@@ -36,6 +36,8 @@ public struct Anomaly: Hashable, Sendable, RawRepresentable, CustomStringConvert
   public static let wrongData = Anomaly(rawValue: "wrong data")
   /// Damage destroyed data that must not be lost, or was not reported.
   public static let silentLoss = Anomaly(rawValue: "silent loss")
+  /// A report of damage says that more is lost than can be.
+  package static let wrongReport = Anomaly(rawValue: "wrong report")
   /// A commit succeeded after a failed sync, before reopening.
   public static let successAfterFailedSync = Anomaly(rawValue: "success after a failed sync")
   /// A number that must never repeat was given out twice.

@@ -79,8 +79,8 @@ public enum StorageEdit: Sendable {
   case restoreFinished(Lane, FinishedWrite)
   /// Reserves numbers: no new write of a lane gets this number or a lower one.
   case reserveWriteIDs(Lane, through: WriteID)
-  /// Makes lanes without records begin above this number, so that lost numbers do not repeat; a
-  /// lower number than the current one changes nothing.
+  /// Gives new writes of all lanes numbers above this one, so that lost numbers do not repeat; a lower
+  /// number than the current one changes nothing.
   case raiseQueueFloor(WriteID)
   /// Adds a report of damage that another store made, with the bytes that it kept.
   case report(Incident)

@@ -61,8 +61,8 @@ public protocol StorageView: AnyObject {
   /// A window of the remembered ends of a lane's writes, by number.
   func finishedWrites(_ lane: Lane, after: WriteID?, limit: Int) throws(StoreError)
     -> [FinishedWrite]
-  /// The number above which lanes without records begin, so that lost numbers do not repeat; nil
-  /// while no loss took writes.
+  /// The number above which new writes of all lanes are numbered, so that lost numbers do not repeat;
+  /// nil while no loss took writes.
   func queueFloor() throws(StoreError) -> WriteID?
   /// The last number that a query of a tree was given, or nil.
   func lastQuery(_ tree: TreeID) throws(StoreError) -> QueryID?

@@ -272,18 +272,20 @@ package struct StoreCopier {
     }
   }
 
-  /// Copies the reports that the target lacks; nobody else adds reports to a store that is being
-  /// made.
+  /// Copies the reports that the target lacks; it may have some of its own besides.
   private func copyIncidents(_ trees: [(TreeInfo, TreeID)]) async throws {
     let numbers = Dictionary(uniqueKeysWithValues: trees.map { ($0.0.id, $0.1) })
-    let done = try target.inspect { try $0.incidents().count }
-    for incident in try source.inspect({ try $0.incidents() }).dropFirst(done) {
-      let tree = numbers[incident.tree] ?? TreeID(rawValue: 0)
-      try await commit([
-        .report(
-          Incident(
-            kind: incident.kind, tree: tree, place: incident.place, bytes: incident.bytes))
-      ])
+    var known: [Incident: Int] = [:]
+    for incident in try target.inspect({ try $0.incidents() }) { known[incident, default: 0] += 1 }
+    for incident in try source.inspect({ try $0.incidents() }) {
+      let copy = Incident(
+        kind: incident.kind, tree: numbers[incident.tree] ?? TreeID(rawValue: 0),
+        place: incident.place, bytes: incident.bytes)
+      if let count = known[copy], count > 0 {
+        known[copy] = count - 1
+      } else {
+        try await commit([.report(copy)])
+      }
     }
   }
 }

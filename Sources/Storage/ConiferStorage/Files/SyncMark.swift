@@ -58,7 +58,18 @@ final class SyncMarkFile {
   /// The commit that the file names.
   private var written: StoreCommit?
 
-  init(in directory: String) { path = "\(directory)/\(Self.name)" }
+  private let openFile: (_ path: String, _ flags: Int32) -> Int32
+
+  /// - Parameters:
+  ///   - directory: where the file lies.
+  ///   - open: opens it as the system does; tests let it fail.
+  init(
+    in directory: String,
+    open: @escaping (_ path: String, _ flags: Int32) -> Int32 = SyncMarkFile.systemOpen
+  ) {
+    path = "\(directory)/\(Self.name)"
+    openFile = open
+  }
 
   deinit { close() }
 
@@ -68,6 +79,8 @@ final class SyncMarkFile {
     case mark(StoreCommit)
     /// A file that is not a mark: nothing is ever written there.
     case foreign
+    /// There may be a mark, but the system does not let it be read: nothing is written there.
+    case unreadable(cause: String)
   }
 
   /// Reads the file, which may be written after that unless it is another's or cannot be read.
@@ -76,17 +89,24 @@ final class SyncMarkFile {
   func read(of store: UInt64?) -> Found {
     close()
     (access, written) = (.refused, nil)
-    let file = openFile(O_RDONLY)
+    let file = openFile(path, O_RDONLY)
     guard file >= 0 else {
+      let number = errno
+      switch number {
+      case ENOENT:
+        access = .closed(isLong: false)
+        return .nothing
       // A link is not followed, and nothing can be opened behind some names.
-      if errno == ELOOP || errno == ENXIO { return .foreign }
-      if errno == ENOENT { access = .closed(isLong: false) }
-      return .nothing
+      case ELOOP, ENXIO: return .foreign
+      // The store is in no directory.
+      case ENOTDIR, ENAMETOOLONG: return .nothing
+      default: return .unreadable(cause: Self.words(number))
+      }
     }
     defer { Platform.close(file) }
     guard Self.isRegular(file) else { return .foreign }
     guard let bytes = Platform.read(file, at: 0, limit: 2 * SyncMark.length) else {
-      return .nothing
+      return .unreadable(cause: Self.words(errno))
     }
     guard SyncMark.isMark(bytes, of: store) else { return .foreign }
     access = .closed(isLong: bytes.count > SyncMark.length)
@@ -94,12 +114,18 @@ final class SyncMarkFile {
     return written.map { .mark($0) } ?? .nothing
   }
 
+  /// The commit that the mark in a directory names; nil where there is none that can be read.
+  static func commit(in directory: String) -> StoreCommit? {
+    guard case .mark(let commit) = SyncMarkFile(in: directory).read(of: nil) else { return nil }
+    return commit
+  }
+
   /// Opens the file for a commit that it does not name yet, so that it is the one beside this store
   /// that is written later.
   func open(for commit: StoreCommit) {
     if let written, written.store == commit.store, written.number >= commit.number { return }
     guard case .closed(let isLong) = access else { return }
-    let file = openFile(O_WRONLY | O_CREAT)
+    let file = openFile(path, O_WRONLY | O_CREAT)
     guard file >= 0 else { return }
     if isLong { ftruncate(file, off_t(SyncMark.length)) }
     access = .open(file)
@@ -112,9 +138,11 @@ final class SyncMarkFile {
     open(for: commit)
     guard case .open(let file) = access else { return }
     let bytes = SyncMark.bytes(commit)
-    if pwrite(file, bytes, bytes.count, 0) == bytes.count {
+    let count = pwrite(file, bytes, bytes.count, 0)
+    if count == bytes.count {
       written = commit
-    } else {
+    } else if count > 0 {
+      // What is a part of this mark and a part of the older one is neither.
       written = nil
       ftruncate(file, 0)
     }
@@ -133,7 +161,7 @@ final class SyncMarkFile {
     (access, written) = (.unread, nil)
   }
 
-  private func openFile(_ flags: Int32) -> Int32 {
+  static func systemOpen(_ path: String, _ flags: Int32) -> Int32 {
     // Whatever the name stands for, opening it must not wait.
     #if canImport(Darwin)
       Darwin.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
@@ -143,6 +171,8 @@ final class SyncMarkFile {
       Musl.open(path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     #endif
   }
+
+  private static func words(_ number: Int32) -> String { String(cString: strerror(number)) }
 
   private static func isRegular(_ file: Int32) -> Bool {
     var facts = stat()

@@ -41,20 +41,28 @@ package struct Salvager {
     var lost: [StoreFinding] = []
     let rows = try method.rows(directory.rows)
     let (salvaged, mended, locked): (any StorageBackend, [String], [LockedRecords])
+    let missing: LostCommits?
     do {
       var writer = RowWriter(store: rows)
       try method.read(
         damaged, directory.copy, { (edit) throws(StoreError) in try writer.add(edit) },
         { lost.append($0) })
       try writer.finish()
-      (salvaged, mended, locked) = try opened(SalvagedStore(rows, lost: lost))
+      let mark = SyncMarkFile.commit(in: damaged)
+      (salvaged, mended, locked, missing) = try opened(SalvagedStore(rows, lost: lost), mark)
     } catch {
       try? rows.close()
       throw error
     }
     do {
       if notes != nil { try Self.requireKeys(locked) }
-      let words = mended + locked.filter { $0.why != .erased }.map(\.description)
+      if let missing {
+        lost.append(
+          StoreFinding(file: SyncMarkFile.name, offset: 0, bytes: 0, words: missing.words))
+      }
+      let words =
+        (missing.map { [$0.words] } ?? []) + mended
+        + locked.filter { $0.why != .erased }.map(\.description)
       let known = notes.map { notes in
         notes
           + words.map {
@@ -73,9 +81,11 @@ package struct Salvager {
   }
 
   /// A backend on the salvaged rows, after those that cannot be read were removed.
+  ///
+  /// - Parameter mark: that of the damaged store.
   private func opened(
-    _ rows: SalvagedStore
-  ) throws(StoreError) -> (any StorageBackend, [String], [LockedRecords]) {
+    _ rows: SalvagedStore, _ mark: StoreCommit?
+  ) throws(StoreError) -> (any StorageBackend, [String], [LockedRecords], LostCommits?) {
     let options = StorageOptions(budget: nil, role: .cache, encryption: encryption)
     let store = try encryption?.open(over: rows, Scopes.layout) ?? rows
     if encryption == nil {
@@ -83,6 +93,9 @@ package struct Salvager {
       let view = try store.view()
       defer { view.close() }
       try Trees.requireReadable(view)
+    }
+    let missing = try mark.flatMap { (mark) throws(StoreError) in
+      try Self.missing(store, mark, isWhole: rows.findings.isEmpty)
     }
     let locked = try dropLocked(store)
     let mended = try SalvagedRegistry.mend(store)
@@ -95,7 +108,18 @@ package struct Salvager {
     defer { view.close() }
     var trees: [TreeID: TreeInfo] = [:]
     for info in try Trees.all(view) { trees[info.id] = info }
-    return (try packed(store, "salvage", options), mended, locked.records(trees))
+    return (try packed(store, "salvage", options), mended, locked.records(trees), missing)
+  }
+
+  /// The durable commits that the rows lack by the store's mark, besides what is known to be lost.
+  private static func missing(
+    _ store: any OrderedStore, _ mark: StoreCommit, isWhole: Bool
+  ) throws(StoreError) -> LostCommits? {
+    let view = try store.view()
+    defer { view.close() }
+    let stored = try StoreCommit.read(view)
+    // A lost number may be a part of what is lost.
+    return stored.commit != nil || isWhole ? LostCommits(stored, mark) : nil
   }
 
   /// Refuses to leave out a queue that could be read if its key were given.

@@ -69,15 +69,19 @@ struct DamageComparison {
     try backend.readAll { (view) throws(StoreError) in
       guard let newest = models.last else { return .whole }
       let incidents = try view.incidents()
+      // How many of its newest commits the store tells are lost.
+      let counts = incidents.compactMap { LostCommits.count($0) }
+      let lost = Int(clamping: counts.reduce(0) { max($0, $1) })
       guard let difference = try difference(view, newest) else {
+        if let verdict = Self.overcount(lost, missing: 0) { return verdict }
         return incidents.isEmpty ? .whole : .told
       }
-      // The states that the store may be in by what it tells of its newest commits.
-      let lost = Int(
-        clamping: incidents.compactMap { LostCommits.count($0) }.reduce(0) { max($0, $1) })
-      let possible = models.suffix(min(lost, models.count - 1) + 1)
-      for model in possible.dropLast().reversed() {
-        if try self.difference(view, model) == nil { return .told }
+      // The states that the store may be in by what it tells.
+      let isAny = incidents.contains { LostCommits.isUnknown($0) }
+      let possible = models.suffix(isAny ? models.count : min(lost, models.count - 1) + 1)
+      for (missing, model) in possible.reversed().enumerated().dropFirst()
+      where try self.difference(view, model) == nil {
+        return Self.overcount(lost, missing: missing) ?? .told
       }
       if incidents.isEmpty {
         for model in models.dropLast().reversed() {
@@ -93,6 +97,17 @@ struct DamageComparison {
       }
       return .broken(.silentLoss, words ?? "")
     }
+  }
+
+  /// The most commits that a store makes of its own among its newest: of housekeeping, and when it
+  /// is closed.
+  private static let mostOwnCommits = 64
+
+  /// The verdict on a report that counts more lost commits than there can have been.
+  private static func overcount(_ lost: Int, missing: Int) -> DamageVerdict? {
+    guard lost > missing + mostOwnCommits else { return nil }
+    return .broken(
+      .wrongReport, "\(lost) commits are reported as lost, and \(missing) are missing")
   }
 
   private func difference(

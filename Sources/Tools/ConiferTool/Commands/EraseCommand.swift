@@ -58,7 +58,8 @@ struct EraseCommand: ToolCommand {
     ) async throws {
       try address.mustBePresent()
       let configuration = try address.configuration(role: .authority)
-      let words = try await StoreOptions.opened(configuration) { backend in
+      let words = try await StoreOptions.opened(configuration, telling: console) {
+        backend in
         let (scope, words) = try target(backend, options)
         guard confirm else {
           throw Failure.usage("This would erase \(words), for ever: add --confirm to do it.")

@@ -27,8 +27,8 @@ struct RotateCommand: ToolCommand {
       guard old != new else { throw Failure.usage("Both files hold the same key.") }
       let address = try StoreAddress(store.url(console), keyFile: nil, console)
       try address.mustBePresent()
-      let isNew = try await rotate(address, old, new)
-      let isDone = try await Self.opened(address, new) { try await Self.reseal($0) }
+      let isNew = try await rotate(address, old, new, console)
+      let isDone = try await Self.opened(address, new, console) { try await Self.reseal($0) }
       try tell(isNew: isNew, isDone: isDone, console)
     #else
       _ = try KeyFile.encryption(in: path, console)
@@ -38,16 +38,16 @@ struct RotateCommand: ToolCommand {
   #if Encryption
     /// Changes the key; false when it was changed before.
     private func rotate(
-      _ address: StoreAddress, _ old: [UInt8], _ new: [UInt8]
+      _ address: StoreAddress, _ old: [UInt8], _ new: [UInt8], _ console: Console
     ) async throws -> Bool {
       do {
-        try await Self.opened(address, old) { backend in
+        try await Self.opened(address, old, console) { backend in
           try await backend.withStore { (store) throws(StoreError) in try store.rotate(to: new) }
         }
         return true
       } catch let error as StoreError where error.code == .wrongKey {
         // An earlier run may have come so far: then the new one fits.
-        try await Self.opened(address, new) { _ in }
+        try await Self.opened(address, new, console) { _ in }
         return false
       }
     }
@@ -61,12 +61,12 @@ struct RotateCommand: ToolCommand {
     }
 
     static func opened<R>(
-      _ address: StoreAddress, _ key: [UInt8],
+      _ address: StoreAddress, _ key: [UInt8], _ console: Console,
       _ body: (PackedBackend<EncryptedStore>) async throws -> R
     ) async throws -> R {
       let configuration = try address.configuration(
         role: .authority, encryption: StoreEncryption(key: key))
-      return try await StoreOptions.opened(configuration) { backend in
+      return try await StoreOptions.opened(configuration, telling: console) { backend in
         guard let encrypted = backend as? PackedBackend<EncryptedStore> else {
           throw Failure(
             "unsupported", .usage, "The backend \(configuration.name) has no keys of its own.")

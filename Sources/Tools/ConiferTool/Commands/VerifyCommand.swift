@@ -12,7 +12,8 @@ struct VerifyCommand: ToolCommand {
       Ends with 0 when the store is sound and with 76 when it is damaged; any other status says why it \
       could not be opened. A process of its own reads the store, so that an engine which dies on a \
       damaged file is a finding too. Opening a store that was not closed in order recovers it, as \
-      every command does; --copy checks a copy of the files instead, so that not a byte is written.
+      every command does, and stores a report of durable commits that it finds missing; --copy checks a \
+      copy of the files instead, so that not a byte is written.
       """)
 
   @Flag(help: "Check a copy of the files, made in the directory for temporary files.")
@@ -33,6 +34,7 @@ struct VerifyCommand: ToolCommand {
     } else {
       verification = try StoreVerification.run(address, console)
     }
+    if let opening = verification.opening { console.note("conifer: damaged: \(opening)") }
     for line in store.json ? [verification.json.compact] : verification.lines {
       try console.print(line)
     }

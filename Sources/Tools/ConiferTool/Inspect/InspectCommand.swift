@@ -31,7 +31,9 @@
         store.url(console), keyFile: KeyFile.path(store.keyFile, console), console)
       try address.mustBePresent()
       // The store is opened as an authority, so that reading damaged data drops nothing.
-      try await StoreOptions.opened(address.configuration(role: .authority)) { backend in
+      try await StoreOptions.opened(
+        address.configuration(role: .authority), telling: console
+      ) { backend in
         try await serve(StoreInspection(backend, title: address.text), console)
       }
     }

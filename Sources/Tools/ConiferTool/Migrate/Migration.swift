@@ -77,7 +77,9 @@ struct Migration {
           + "The source is as it was.")
     }
     func names(_ store: StoreAddress) async throws -> Set<[UInt8]> {
-      try await StoreOptions.opened(try store.configuration(role: .authority)) { backend in
+      try await StoreOptions.opened(
+        try store.configuration(role: .authority), telling: console
+      ) { backend in
         Set(try backend.inspect { try $0.trees().map { Array($0.name.utf8) } })
       }
     }
@@ -124,6 +126,7 @@ struct Migration {
   /// Refuses a damaged source: reading one may set records aside, and it must stay as it is.
   private func checkSound() throws {
     let verification = try StoreVerification.run(source, console)
+    if let opening = verification.opening { console.note("conifer: damaged: \(opening)") }
     guard verification.isSound else {
       throw Failure(
         "damaged", .damaged,
@@ -146,7 +149,9 @@ struct Migration {
   }
 
   private func copy(_ marker: inout MigrationMarker) async throws -> String {
-    try await StoreOptions.opened(try source.configuration(role: .authority)) { source in
+    try await StoreOptions.opened(
+      try source.configuration(role: .authority), telling: console
+    ) { source in
       try await StoreOptions.opened(try target.configuration(), isMaking: true) { target in
         var isSecond = false
         while true {
@@ -232,7 +237,9 @@ struct Migration {
 
   /// Refuses to set a source aside that was written to after it was copied.
   private func checkUnchanged(_ digest: String) async throws {
-    let now = try await StoreOptions.opened(try source.configuration(role: .authority)) { source in
+    let now = try await StoreOptions.opened(
+      try source.configuration(role: .authority), telling: console
+    ) { source in
       try await StoreDigest.of(source).text
     }
     guard now == digest else {

@@ -193,13 +193,18 @@ extension StoreOptions {
     }
   }
 
+  /// Tells what opening the store reported of it.
+  static func tellOfOpening(_ backend: any StorageBackend, _ console: Console) {
+    if let incident = backend.incidentOfOpening() {
+      console.note("conifer: damaged: \(incident)")
+    }
+  }
+
   /// Tells when a command met damage and went on without it.
   private static func tellingOfDamage<R>(
     _ backend: any StorageBackend, _ console: Console, _ body: () async throws -> R
   ) async throws -> R {
-    if let incident = try backend.incidentOfOpening() {
-      console.note("conifer: damaged: \(incident)")
-    }
+    tellOfOpening(backend, console)
     let before = try backend.inspect { try $0.incidentPosition() }
     let result = try await body()
     let met = try backend.inspect { try $0.incidentPosition() }.count(since: before)
@@ -238,9 +243,11 @@ extension StoreOptions {
 
   /// Opens a store for the length of a closure.
   ///
-  /// - Parameter isMaking: whether it may be one that is still being made.
+  /// - Parameters:
+  ///   - isMaking: whether it may be one that is still being made.
+  ///   - console: where it is told what opening reported of the store; nil for who tells it otherwise.
   static func opened<R>(
-    _ configuration: StorageConfiguration, isMaking: Bool = false,
+    _ configuration: StorageConfiguration, isMaking: Bool = false, telling console: Console? = nil,
     _ body: (any StorageBackend) async throws -> R
   ) async throws -> R {
     let backend =
@@ -249,6 +256,7 @@ extension StoreOptions {
       : try configuration.open()
     let result: R
     do {
+      if let console { tellOfOpening(backend, console) }
       result = try await body(backend)
     } catch {
       // The first error is the one to report; the files are released anyway.

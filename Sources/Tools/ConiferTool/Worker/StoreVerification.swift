@@ -64,6 +64,9 @@ struct StoreVerification {
     report.member("incidents").children.compactMap { $0.node.text }
   }
 
+  /// What opening the store reported of it, and stored there.
+  var opening: String? { report.member("opening").text }
+
   /// The report for people.
   var lines: [String] {
     var table = Table()
@@ -74,7 +77,8 @@ struct StoreVerification {
     var lines = table.lines
     for (kind, place, words) in findings { lines.append("\(kind): \(place): \(words)") }
     for records in locked { lines.append("not checked: \(records.member("text").text ?? "")") }
-    for incident in incidents { lines.append("incident: \(incident)") }
+    if let opening { lines.append("reported when it was opened: \(opening)") }
+    for incident in incidents where incident != opening { lines.append("incident: \(incident)") }
     if let death { lines.append(death) }
     let told = findings.count + (death == nil ? 0 : 1)
     if found > told { lines.append("and \(found - told) more findings") }
@@ -101,6 +105,7 @@ struct StoreVerification {
             .object(child.node.children.map { ($0.key.string, .node($0.node)) })
           })
       ),
+      ("opening", .optional(opening)),
       ("incidents", .list(incidents.map { .string($0) })),
       ("counts", .object(report.member("counts").children.map { ($0.key.string, .node($0.node)) })),
     ])

@@ -14,6 +14,7 @@ struct VerifyWorkerCommand: ToolCommand {
       // The parent command has already warned about the key file.
       let configuration = try store.configuration(console.quiet)
       return try await StoreOptions.opened(configuration) { backend in
+        let opening = backend.incidentOfOpening()
         let report = try backend.verifying().verify { progress in
           let told = Report.object([
             ("phase", .string(progress.phase)), ("bytes", .integer(progress.bytes)),
@@ -21,12 +22,14 @@ struct VerifyWorkerCommand: ToolCommand {
           ])
           try? console.print(Report.object([("progress", told)]).compact)
         }
-        return Self.report(report, try backend.inspect { try $0.incidents() })
+        return Self.report(report, opening, try backend.inspect { try $0.incidents() })
       }
     }
   }
 
-  private static func report(_ report: VerificationReport, _ incidents: [Incident]) -> Report {
+  private static func report(
+    _ report: VerificationReport, _ opening: Incident?, _ incidents: [Incident]
+  ) -> Report {
     let counts = report.counts
     return .object([
       ("sound", .bool(report.isSound)), ("partial", .bool(report.isPartial)),
@@ -44,6 +47,7 @@ struct VerifyWorkerCommand: ToolCommand {
             ])
           })
       ),
+      ("opening", .optional(opening?.description)),
       ("incidents", .list(incidents.map { .string($0.description) })),
       (
         "counts",

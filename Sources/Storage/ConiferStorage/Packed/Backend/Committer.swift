@@ -83,6 +83,7 @@ final class Committer {
   ) throws(StoreError) -> [Result<CommitReceipt, StoreError>] {
     let tx = try writer.leaves.transaction()
     defer { tx.close() }
+    if let loss = writer.synced.loss { tx.effects.unreportedSteps = loss.floorSteps }
     var outcomes: [Result<(writes: [WriteID], queries: [QueryID]), StoreError>] = []
     var durability = Durability.relaxed
     // Such commits may use the reserve: the end of a write may make a document's overlay larger,

@@ -40,7 +40,10 @@ extension PackedBackend {
   ) async throws(StoreError) -> R {
     let store = store
     return try await run { (engine) throws(StoreError) in
-      try engine.leaves.change { (_) throws(StoreError) in try body(store) }
+      let result = try engine.leaves.change { (_) throws(StoreError) in try body(store) }
+      // The next commit numbers it otherwise.
+      try? engine.writer.commitNumber()
+      return result
     }
   }
 }

@@ -12,11 +12,6 @@ final class PackedEngine: @unchecked Sendable {
     let edits: [StorageEdit]
     let durability: Durability
     let reply: @Sendable (Result<CommitReceipt, StoreError>) -> Void
-
-    /// Whether it gives numbers to writes.
-    var isQueueing: Bool {
-      edits.contains { if case .enqueue = $0 { true } else { false } }
-    }
   }
 
   /// A piece of work for the thread that drains the queue.
@@ -52,7 +47,7 @@ final class PackedEngine: @unchecked Sendable {
       mender.didChange(change)
       evictor.didChange(change)
       indexBuilder.didChange(change)
-      if change.effects.reportsDamage { incidentObserver.tell() }
+      if change.effects.reportsDamage { incidentObserver.tell(change.effects.ofStore) }
     }
   }
 
@@ -87,11 +82,7 @@ final class PackedEngine: @unchecked Sendable {
   private func commit(_ group: inout [Pending]) {
     guard !group.isEmpty else { return }
     defer { group = [] }
-    if let failure = reportLoss() {
-      // Numbers of writes that are lost would be given again.
-      for pending in group where pending.isQueueing { pending.reply(.failure(failure)) }
-      group.removeAll { $0.isQueueing }
-    }
+    reportLoss()
     evictor.makeRoom(before: group)
     committer.commit(group, watching: evictor.swept.watched)
     evictor.checkBudget()
@@ -135,46 +126,53 @@ final class PackedEngine: @unchecked Sendable {
   /// Writes the first record of a new store, recovers from records that the store lost, and resumes
   /// mending that an earlier opening began.
   func open(isNew: Bool) throws(StoreError) {
-    // The mark is compared before any commit: each would use up what it shows.
-    let strange = try writer.read { (view) throws(StoreError) in
-      try writer.synced.begin(view, isNew: isNew)
-    }
+    let obstacle = try compare(isNew: isNew)
     if isNew {
-      let lost = writer.synced.lost
+      let loss = writer.synced.loss
       try repairer.change(.power) { (repair) throws(StoreError) in
         try Trees.writeFormat(repair.tx)
-        if let lost { try repair.report(lost: lost) }
+        if let loss { try repair.report(loss) }
       }
     }
     try repairer.recover(from: writer.store.findings)
     try mender.resume()
     reportLoss()
-    if let strange { report(strange: strange) }
+    if let obstacle { report(obstacle) }
   }
 
-  /// Reports the durable commits that the store lacks, if there are any.
-  ///
-  /// - Returns: why that failed; the mark stays then, and the next commit tries again.
-  @discardableResult
-  private func reportLoss() -> StoreError? {
-    guard let lost = writer.synced.lost else { return nil }
-    do throws(StoreError) {
+  /// Compares the store with its mark. That comes before any commit, since each would use up what the
+  /// mark shows.
+  private func compare(isNew: Bool) throws(StoreError) -> SyncedCommits.Obstacle? {
+    try writer.read { (view) throws(StoreError) in try writer.synced.begin(view, isNew: isNew) }
+  }
+
+  /// Reports the durable commits that the store lacks, if there are any. If that fails, the mark stays,
+  /// the next commit tries again, and writes get numbers above the lost ones meanwhile.
+  private func reportLoss() {
+    // A resuming that failed may have left it.
+    if writer.synced.isUnread, let obstacle = try? compare(isNew: false) { report(obstacle) }
+    guard let loss = writer.synced.loss else { return }
+    try? repairer.retrying { (_) throws(StoreError) in
       try repairer.change(.power) { (repair) throws(StoreError) in
         repair.tx.frees = true
-        try repair.report(lost: lost)
+        try repair.report(loss)
       }
-      return nil
-    } catch {
-      return error
     }
   }
 
-  /// Reports, once, a file in the place of the store's mark that is not one.
-  private func report(strange path: String) {
-    let name = path.split(separator: "/").last.map(String.init) ?? path
-    let words =
-      "the file \(name) beside the store, which is not Conifer's and is left as it is: commits that go missing "
-      + "cannot be noticed until it is moved away"
+  /// Reports, once, what stands in the place of the store's mark.
+  private func report(_ obstacle: SyncedCommits.Obstacle) {
+    let words: String
+    switch obstacle {
+    case .foreign(let path):
+      words =
+        "the file \(Self.name(path)) beside the store, which is not Conifer's and is left as it is: commits "
+        + "that go missing cannot be noticed until it is moved away"
+    case .unreadable(let path, let cause):
+      words =
+        "the file \(Self.name(path)) beside the store, which cannot be read (\(cause)) and is left as it is: "
+        + "commits that go missing cannot be noticed until it can"
+    }
     // A failure is ignored: the next opening tries again.
     let isKnown = try? writer.read { (view) throws(StoreError) in
       try Incidents.all(view).contains { $0.place == words }
@@ -185,6 +183,10 @@ final class PackedEngine: @unchecked Sendable {
         repair.tx,
         Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: words, bytes: []))
     }
+  }
+
+  private static func name(_ path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? path
   }
 
   /// Releases the store until `resume`; when that fails, everything continues as before.

@@ -31,8 +31,13 @@ struct CommitEffects {
   var damagedTrees: Set<TreeID> = []
   /// Whether a report of damage was stored.
   var reportsDamage = false
+  /// The reports of damage that are of no tree.
+  var ofStore: [Incident] = []
   /// Whether it is stored that the store lacks durable commits.
   var reportsLoss = false
+  /// How far the floor of the queue is to be raised for durable commits that the store lacks, while
+  /// that is not stored yet; 0 when it lacks none.
+  var unreportedSteps: UInt64 = 0
   /// Whether indexes were declared, restarted, or built a part of.
   var changesIndexes = false
   var cover = CoverChange()

@@ -56,12 +56,14 @@ final class StoreWriter {
       changed(StoreChange(effects: CommitEffects(cover: tx.effects.cover)))
       return lastCommit
     }
-    let stored = try synced.next(tx, reportsLoss: tx.effects.reportsLoss)
+    let stored = synced.next(reportsLoss: tx.effects.reportsLoss)
     try tx.writeUsage()
     if let stored { tx.putUncounted(Spaces.usage, StoreCommit.key, payload: stored.payload) }
     let batch = tx.batch()
     var change = StoreChange(usage: tx.state.usage, effects: tx.effects)
     change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }
+    // The number lies beside rows that are written anyway.
+    if stored != nil { change.bytes -= store.traits.writeQuantum }
     if let recountedTree, change.usage[recountedTree] != nil {
       let before = try undamaged { () throws(StoreError) in
         try UsageRow.read(tx.base, recountedTree)
@@ -74,6 +76,16 @@ final class StoreWriter {
     synced.didCommit(lastCommit, stored, isDurable: durability == .power)
     changed(change)
     return lastCommit
+  }
+
+  /// Numbers, in a commit of its own that survives power loss, what was changed without one: if that goes
+  /// missing, it is told.
+  func commitNumber() throws(StoreError) {
+    guard synced.isMarking else { return }
+    try change(.power) { (tx) in
+      tx.frees = true
+      tx.state.isChanged = true
+    }
   }
 
   /// Applies a batch without a transaction; its bytes are not counted.
@@ -97,6 +109,7 @@ final class StoreWriter {
   /// Forgets what was known of the store, which another process may have had since.
   func forget() {
     survived = .relaxed
+    lastCommit = CommitID(rawValue: 0)
     synced.forget()
   }
 }

@@ -9,13 +9,23 @@ import ConiferLeafStore
 /// A killed process leaves it exact, and a power cut leaves it where it was some time before.
 struct SyncedCommits {
   private enum State {
-    /// The store's number was not read yet.
+    /// The store was not compared with the mark yet: commits get no number.
     case unread
     /// The newest commit; nil when the next one begins a numbering.
     case counting(StoreCommit?)
-    /// Commits up to the mark are lost, and that is not reported in the store yet. Until it is, commits
-    /// keep the stored number, so that the next opening finds the same.
-    case lacking(stored: StoreCommit?, marked: UInt64)
+    /// Commits up to the mark are lost, or may be, and that is not reported in the store yet. Until it is,
+    /// commits keep the stored number, so that the next opening finds the same.
+    case lacking(stored: StoreCommit?, marked: UInt64, LostCommits)
+    /// The mark cannot be read. Commits keep the stored number, so that an opening that can read it finds
+    /// what is lost now.
+    case blind
+  }
+
+  /// What stands in the mark's place that is no mark to go by.
+  enum Obstacle {
+    /// A file that is not a mark.
+    case foreign(path: String)
+    case unreadable(path: String, cause: String)
   }
 
   /// Commits with successive numbers that no sync has covered yet.
@@ -37,58 +47,69 @@ struct SyncedCommits {
   ///   - traits: those of the store.
   ///   - directory: where the mark lies; nil for none.
   init(_ traits: StoreTraits, markIn directory: String?) {
+    self.init(traits, directory.map { SyncMarkFile(in: $0) })
+  }
+
+  init(_ traits: StoreTraits, _ file: SyncMarkFile?) {
     isCounting = traits.isPersistent
-    file =
-      traits.isPersistent && traits.strongest == .power
-      ? directory.map { SyncMarkFile(in: $0) } : nil
+    self.file = traits.isPersistent && traits.strongest == .power ? file : nil
   }
 
   // MARK: Opening
 
+  /// Whether the store was not compared with the mark yet.
+  var isUnread: Bool {
+    guard isCounting, case .unread = state else { return false }
+    return true
+  }
+
   /// Compares the store with the mark, before anything changes either.
   ///
   /// - Parameter isNew: whether the store holds nothing at all.
-  /// - Returns: the path of a file in the mark's place that is not one.
-  mutating func begin(_ view: any OrderedView, isNew: Bool) throws(StoreError) -> String? {
+  /// - Returns: what stands in the mark's place instead of one.
+  mutating func begin(_ view: any OrderedView, isNew: Bool) throws(StoreError) -> Obstacle? {
     guard isCounting else { return nil }
-    let stored = isNew ? nil : try StoreCommit.read(view)
-    state = .counting(stored)
-    switch file?.read(of: stored?.store) {
+    let stored = isNew ? StoreCommit.Stored.none : try StoreCommit.read(view)
+    state = .counting(stored.commit)
+    switch file?.read(of: stored.commit?.store) {
     case .mark(let mark):
-      // Of a store whose number cannot be read, and of one that has another name, nothing is known.
-      let isOwn = isNew || mark.store == stored?.store
-      if isOwn, mark.number > stored?.number ?? 0 {
-        state = .lacking(stored: stored, marked: mark.number)
+      if let loss = LostCommits(stored, mark) {
+        state = .lacking(stored: stored.commit, marked: mark.number, loss)
       }
-    case .foreign: return file?.path
+    case .foreign: return file.map { .foreign(path: $0.path) }
+    case .unreadable(let cause):
+      state = .blind
+      return file.map { .unreadable(path: $0.path, cause: cause) }
     case .nothing, nil: break
     }
     return nil
   }
 
-  /// How many commits the store lacks that the mark says were durable, until that is reported.
-  var lost: UInt64? {
-    guard case .lacking(let stored, let marked) = state else { return nil }
-    return marked - (stored?.number ?? 0)
+  /// The durable commits that the store lacks, until that is reported.
+  var loss: LostCommits? {
+    if case .lacking(_, _, let loss) = state { loss } else { nil }
   }
 
   // MARK: Commits
 
-  /// What a transaction is to store; nil for nothing.
+  /// The number that the next commit is to store; nil for none.
   ///
-  /// - Parameter reportsLoss: whether it reports what is lost.
-  mutating func next(
-    _ tx: LeafTransaction, reportsLoss: Bool
-  ) throws(StoreError) -> StoreCommit? {
+  /// - Parameter reportsLoss: whether the commit reports what is lost.
+  func next(reportsLoss: Bool) -> StoreCommit? {
     guard isCounting else { return nil }
-    if case .unread = state { state = .counting(try StoreCommit.read(tx.base)) }
     switch state {
-    case .unread: return nil
+    case .unread, .blind: return nil
     case .counting(let newest): return StoreCommit.after(newest)
-    case .lacking(let stored, let marked):
+    case .lacking(let stored, let marked, _):
       guard reportsLoss else { return nil }
       return StoreCommit.after(stored.map { StoreCommit(store: $0.store, number: marked) })
     }
+  }
+
+  /// Whether the next commit gets a number that a mark may name.
+  var isMarking: Bool {
+    guard file != nil, case .counting = state else { return false }
+    return true
   }
 
   /// A commit was stored with what `next` gave.
@@ -167,20 +188,3 @@ struct SyncedCommits {
   }
 }
 
-/// What a report says of commits that are lost.
-package enum LostCommits {
-  private static let before = "the end of the store: "
-  private static let after =
-    " of its newest commits are lost, which had been acknowledged as durable"
-
-  package static func words(_ count: UInt64) -> String { before + String(count) + after }
-
-  /// How many commits a report says are lost; nil for another report.
-  package static func count(_ incident: Incident) -> UInt64? {
-    let words = incident.place
-    guard incident.tree.rawValue == 0, words.hasPrefix(before), words.hasSuffix(after) else {
-      return nil
-    }
-    return UInt64(words.dropFirst(before.count).dropLast(after.count))
-  }
-}

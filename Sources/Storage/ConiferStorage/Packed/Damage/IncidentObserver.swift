@@ -1,4 +1,4 @@
-package import ConiferKeyValue
+import ConiferKeyValue
 import ConiferLeafStore
 import Synchronization
 
@@ -7,6 +7,8 @@ final class IncidentObserver: Sendable {
   private struct State {
     var handler: (@Sendable () -> Void)?
     var hasUntold = false
+    /// The newest report of the store itself that was stored while there was no handler.
+    var untoldOfStore: Incident?
   }
 
   private let state = Mutex(State())
@@ -16,36 +18,47 @@ final class IncidentObserver: Sendable {
     let isUntold = state.withLock { state in
       state.handler = handler
       guard handler != nil, state.hasUntold else { return false }
-      state.hasUntold = false
+      (state.hasUntold, state.untoldOfStore) = (false, nil)
       return true
     }
     if isUntold { handler?() }
   }
 
-  /// A report was stored.
-  func tell() {
+  /// Reports were stored, some of them of the store itself.
+  func tell(_ ofStore: [Incident]) {
     let handler = state.withLock { state in
-      if state.handler == nil { state.hasUntold = true }
+      if state.handler == nil {
+        state.hasUntold = true
+        state.untoldOfStore = ofStore.last ?? state.untoldOfStore
+      }
       return state.handler
     }
     handler?()
   }
-}
 
-extension StorageBackend {
-  /// The newest report of the store itself, when opening it stored a report; for whoever opens it and
-  /// observes no incidents.
-  package func incidentOfOpening() throws(StoreError) -> Incident? {
-    let seen = Seen()
-    observeIncidents { seen.any.store(true, ordering: .relaxed) }
-    observeIncidents(nil)
-    guard seen.any.load(ordering: .relaxed) else { return nil }
-    return try read { (view) throws(StoreError) in
-      try view.incidents().last { $0.tree.rawValue == 0 }
+  /// The newest report of the store itself that nobody was told of, once.
+  func takeUntoldOfStore() -> Incident? {
+    state.withLock { state in
+      defer { state.untoldOfStore = nil }
+      return state.untoldOfStore
     }
   }
 }
 
-private final class Seen: Sendable {
-  let any = Atomic(false)
+/// A backend that knows what it reported while nobody observed it.
+package protocol UntoldIncidents: StorageBackend {
+  /// The newest report of the store itself that was stored while nobody observed incidents; given once.
+  func takeUntoldOfStore() -> Incident?
+}
+
+extension PackedBackend: UntoldIncidents {
+  package func takeUntoldOfStore() -> Incident? { engine.incidentObserver.takeUntoldOfStore() }
+}
+
+extension StorageBackend {
+  /// The newest report of the store itself, when opening it stored one; for whoever opens it and
+  /// observes no incidents.
+  package func incidentOfOpening() -> Incident? {
+    (self as? any UntoldIncidents)?.takeUntoldOfStore()
+  }
 }

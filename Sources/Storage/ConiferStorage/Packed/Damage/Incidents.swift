@@ -32,6 +32,7 @@ enum Incidents {
     writer.append(incident.bytes)
     try tx.put(Spaces.incidents, prefix + StoreKey.number(number), payload: writer.bytes)
     tx.effects.reportsDamage = true
+    if incident.tree.rawValue == 0 { tx.effects.ofStore.append(incident) }
     if !isWrite { try forgetOldest(tx, prefix, newest: number) }
   }
 

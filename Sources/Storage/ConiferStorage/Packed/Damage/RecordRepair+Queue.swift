@@ -85,13 +85,6 @@ extension RecordRepair {
     try tx.put(Spaces.queue, reader.totalsKey, payload: totals.payload)
   }
 
-  /// Lets a lane go on above all numbers that it may have given.
-  func skipNumbers(_ reader: QueueReader) throws(StoreError) {
-    try changeTotals(reader) { totals in
-      totals.newest = Numbers.skipping(totals.newest, last: Numbers.lastWrite)
-    }
-  }
-
   /// Recounts a lane, by keys and sizes alone.
   func recountLane(_ reader: QueueReader, newestIsLost: Bool) throws(StoreError) {
     var totals = LaneTotals()
@@ -124,7 +117,7 @@ extension RecordRepair {
       totals.finished += 1
       raiseNewest(key)
     }
-    if newestIsLost { newest = max(newest, try QueueFloor.read(tx)) }
+    if newestIsLost { newest = max(newest, try QueueFloor.safe(tx)) }
     // The new number is far above every used one, so that no number repeats.
     totals.newest =
       newestIsLost ? Numbers.skipping(newest, last: Numbers.lastWrite) : newest

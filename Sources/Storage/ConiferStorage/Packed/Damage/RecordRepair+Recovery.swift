@@ -14,28 +14,20 @@ extension RecordRepair {
     try MendingMarker.add(tx, TreeID(rawValue: 0))
   }
 
-  /// Reports that the store lacks its newest durable commits. Writes that were queued by them had numbers,
-  /// so that all lanes go on above those.
-  func report(lost count: UInt64) throws(StoreError) {
+  /// Reports that the store lacks its newest durable commits, or may lack them. Writes that were queued
+  /// by them had numbers, so that all lanes go on above those; queries too, as far as they can be read.
+  ///
+  /// No lane is read for that: one that is damaged, or whose key is not given, gets its numbers above
+  /// the floor too.
+  func report(_ loss: LostCommits) throws(StoreError) {
     try Incidents.add(
       tx,
-      Incident(
-        kind: .recordSetAside, tree: TreeID(rawValue: 0), place: LostCommits.words(count),
-        bytes: []))
+      Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: loss.words, bytes: []))
     tx.effects.reportsLoss = true
-    // Where the floor, a tree or a lane cannot be read, no write is queued before it is repaired, with
-    // numbers of its own.
-    _ = try undamaged { () throws(StoreError) in try QueueFloor.raise(tx) }
-    let trees = try undamaged { () throws(StoreError) in try Trees.readable(tx) } ?? []
-    for info in trees {
-      for lane in try QueueReader.lanes(tx, info.id) {
-        let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
-        do throws(StoreError) {
-          try skipNumbers(reader)
-        } catch {
-          guard [.damaged, .unsupported, .wrongKey].contains(error.code) else { throw error }
-        }
-      }
+    try QueueFloor.raise(tx, steps: loss.floorSteps)
+    for key in (try? tx.keys(Spaces.system, prefix: SystemKey.trees)) ?? [] {
+      guard case .tree(let id) = SystemKey(key), let info = try? Trees.info(tx, id) else { continue }
+      try? QueryEditor(tx, info).skipNumbers()
     }
   }
 

@@ -19,7 +19,7 @@ struct QueueEditor {
   func enqueue(_ payload: WritePayload) throws(StoreError) -> WriteID {
     try payload.check()
     var totals = try reader.totals()
-    if totals.newest == 0 { totals.newest = try QueueFloor.read(tx) }
+    totals.newest = max(totals.newest, try QueueFloor.forWrites(tx))
     totals.newest = try Numbers.next(
       after: totals.newest, last: Numbers.lastWrite, "writes of a queue")
     let id = WriteID(rawValue: totals.newest)

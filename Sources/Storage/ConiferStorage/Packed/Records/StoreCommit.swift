@@ -41,11 +41,25 @@ struct StoreCommit: Equatable {
     return StoreCommit(store: commit.store, number: commit.number + 1)
   }
 
-  /// The stored one; nil where there is none or it cannot be read.
-  static func read(_ view: any OrderedView) throws(StoreError) -> StoreCommit? {
+  /// What a store has in its place.
+  enum Stored: Equatable {
+    /// Nothing was ever numbered.
+    case none
+    case number(StoreCommit)
+    /// There is a record, and it cannot be read.
+    case unreadable
+
+    var commit: StoreCommit? {
+      if case .number(let commit) = self { commit } else { nil }
+    }
+  }
+
+  static func read(_ view: any OrderedView) throws(StoreError) -> Stored {
     try undamaged { () throws(StoreError) in
-      guard let value = try view.value(Spaces.usage, key) else { return nil }
-      return Record.open(Spaces.usage, key, value).flatMap { StoreCommit($0) }
-    } ?? nil
+      guard let value = try view.value(Spaces.usage, key) else { return Stored.none }
+      guard let payload = Record.open(Spaces.usage, key, value), let commit = StoreCommit(payload)
+      else { return .unreadable }
+      return .number(commit)
+    } ?? .unreadable
   }
 }

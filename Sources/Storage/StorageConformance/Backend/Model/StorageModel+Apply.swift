@@ -79,8 +79,7 @@ extension StorageModel {
       try tree(lane.tree).requireFit(payload)
       let floor = queueFloor
       try change(lane) {
-        if $0.newest == 0 { $0.newest = floor }
-        $0.newest += 1
+        $0.newest = max($0.newest, floor) + 1
         let id = WriteID(rawValue: $0.newest)
         writes.append(id)
         $0.put(QueueEntry(id: id, payload: payload))

@@ -1,0 +1,44 @@
+import ConiferKeyValue
+import Synchronization
+
+/// Tells somebody each report of damage of a store once, such as a server's log.
+package final class IncidentLog: Sendable {
+  // The store holds this as its observer.
+  private weak let backend: (any StorageBackend)?
+  private let report: @Sendable (Incident) -> Void
+  /// The position behind all that was told; nil when nothing could be read yet.
+  private let told = Mutex<IncidentPosition?>(nil)
+
+  private init(_ backend: any StorageBackend, _ report: @escaping @Sendable (Incident) -> Void) {
+    self.backend = backend
+    self.report = report
+  }
+
+  /// Tells the reports of the store itself that are there, and all that come while the store is open.
+  ///
+  /// Reports that cannot be read are told later, with the next one.
+  package static func follow(
+    _ backend: any StorageBackend, _ report: @escaping @Sendable (Incident) -> Void
+  ) {
+    let log = IncidentLog(backend, report)
+    log.tell()
+    // A handler must not call the store.
+    backend.observeIncidents { Task { log.tell() } }
+  }
+
+  private func tell() {
+    guard let backend else { return }
+    told.withLock { told in
+      let news = try? backend.read { (view) throws(StoreError) in
+        let position = try view.incidentPosition()
+        guard let told else {
+          return (try view.incidents().filter { $0.tree.rawValue == 0 }, position)
+        }
+        return (try view.incidents(after: told), position)
+      }
+      guard let (incidents, position) = news else { return }
+      told = position
+      for incident in incidents { report(incident) }
+    }
+  }
+}
