@@ -51,7 +51,15 @@ import Testing
     let server = Server(
       ServerConfiguration(logger: Logger(label: "test") { _ in NotingLogHandler(notes: notes) }))
     try await server.open("ns", in: backend)
+    try await server.open("other", in: backend)
     #expect(notes.all.count == 1 && notes.all.allSatisfy { $0.contains("the end") })
+    // Once each, what comes later too.
+    for place in ["later", "and later"] {
+      _ = try await backend.commit(
+        [.report(Incident(kind: .recordSetAside, tree: tree, place: place, bytes: []))], .relaxed)
+    }
+    try await eventually("a report is not logged") { notes.all.count >= 3 }
+    #expect(notes.all.count == 3 && notes.all.contains { $0.contains("and later") })
     try await backend.close()
   }
 

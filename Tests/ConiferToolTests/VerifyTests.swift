@@ -68,8 +68,11 @@ struct VerifyTests {
     }
     let mark = try #require(try sandbox.files("store")["synced"])
     _ = try sandbox.file("left/synced", mark)
+    for name in ["verified", "salvaged", "migrated"] {
+      try Directory.copyFiles(sandbox.path("left"), to: sandbox.path(name), leaving: [])
+    }
     let url = sandbox.url(backend, "left")
-    let words = "of its newest commits are lost"
+    let words = "newest durable commits are lost"
     let first = await sandbox.run("get", "a", "--store", url)
     #expect(first.status == .success && first.notes.contains(words), "\(first)")
     let second = await sandbox.run("get", "a", "--store", url)
@@ -78,7 +81,18 @@ struct VerifyTests {
     for format in [[], ["--json"]] {
       let (status, text) = try sandbox.spawn(["verify", "--store", url] + format)
       #expect(status == 0 && text.contains(words), "\(text)")
+      #expect(!text.contains("reported when it was opened"))
     }
+    let verified = try sandbox.spawn("verify", "--store", sandbox.url(backend, "verified"))
+    #expect(verified.text.contains("reported when it was opened: "), "\(verified)")
+    let salvaged = try sandbox.spawn(
+      "salvage", sandbox.url(backend, "salvaged"), sandbox.url(backend, "new"))
+    #expect(salvaged.status == 76 && salvaged.text.contains(words), "\(salvaged)")
+    let migrated = try sandbox.spawn(
+      "migrate", sandbox.url(backend, "migrated"), sandbox.url(backend, "copy"))
+    #expect(migrated.status == 0, "\(migrated)")
+    let stats = await sandbox.run("stats", "--store", sandbox.url(backend, "copy"))
+    #expect(stats.text.contains(words), "\(stats)")
   }
 
   @Test("Damage ends with its own status, and the place is told", arguments: knownBackends)

@@ -9,7 +9,9 @@ import Testing
   private static let kept = 6
 
   /// The verdict on a store without its newest commits that says how many it lost.
-  private func verdict(told: UInt64?) async throws -> DamageVerdict {
+  ///
+  /// - Parameter kept: how many commits it lacks.
+  private func verdict(told: UInt64?, kept: Int = kept) async throws -> DamageVerdict {
     let factory = Tested.memory(.none)
     let judge = try DamageComparison(factory)
     let (commits, models) = try judge.sample.story()
@@ -18,7 +20,7 @@ import Testing
       let found = try await backend.tree(named: tree.info.name, order: tree.info.order)
       try #require(found == tree.info.id)
     }
-    for edits in commits.dropLast(Self.kept) { _ = try await backend.commit(edits, .relaxed) }
+    for edits in commits.dropLast(kept) { _ = try await backend.commit(edits, .relaxed) }
     if let told {
       let report = Incident(
         kind: .recordSetAside, tree: TreeID(rawValue: 0), place: LostCommits.words(told), bytes: [])
@@ -28,8 +30,19 @@ import Testing
   }
 
   @Test func `A count that covers what is missing tells it`() async throws {
-    for told in [UInt64(Self.kept), UInt64(Self.kept) + 3, .max] {
+    for told in [UInt64(Self.kept), UInt64(Self.kept) + 3] {
       #expect(try await verdict(told: told) == .told)
+    }
+  }
+
+  @Test func `A count far above what is missing is a wrong report`() async throws {
+    for (told, kept) in [(200, Self.kept), (.max, Self.kept), (200, 0), (.max, 0)] as [(UInt64, Int)]
+    {
+      let verdict = try await verdict(told: told, kept: kept)
+      guard case .broken(.wrongReport, _) = verdict else {
+        Issue.record("\(told) of \(kept): \(verdict)")
+        continue
+      }
     }
   }
 

@@ -268,7 +268,8 @@ import Testing
     let before = try await replaced(&lives, by: value)
     for round in 0...1 {
       let found = try await lives.read {
-        #expect(try await self.enqueue($0).rawValue > 5)
+        let next = try await self.enqueue($0)
+        #expect(next.rawValue > 5)
         #expect(try $0.verifying().verify().isSound)
       }
       #expect(found.reports.count == 1 && found.writes == 5 + round, "\(found)")
@@ -299,7 +300,10 @@ import Testing
     var lives = try Lives("log")
     defer { lives.remove() }
     let before = try await replaced(&lives, by: nil)
-    let found = try await lives.read { #expect(try await self.enqueue($0).rawValue > 5) }
+    let found = try await lives.read {
+      let next = try await self.enqueue($0)
+      #expect(next.rawValue > 5)
+    }
     #expect(found.lost == before.number && found.writes == 5, "\(found)")
     #expect(try await lives.read().reports.count == 1)
   }
@@ -392,7 +396,8 @@ import Testing
     // The process might have ended before that.
     try lives.put(left)
     let found = try await lives.read { backend in
-      #expect(try await self.enqueue(backend).rawValue > given[3])
+      let next = try await self.enqueue(backend)
+      #expect(next.rawValue > given[3])
     }
     #expect(found.writes == 7 && found.lost == 5, "\(found)")
     #expect(try await lives.read().lost == 5)

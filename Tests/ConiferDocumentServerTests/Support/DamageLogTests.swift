@@ -17,11 +17,16 @@ import Testing
         [.report(Incident(kind: .recordSetAside, tree: tree, place: place, bytes: []))], .relaxed)
     }
     let notes = Gathered<String>()
-    _ = try DocumentServer(
+    let server = try DocumentServer(
       in: backend,
       DocumentServerConfiguration(
         logger: Logger(label: "test") { _ in NotingLogHandler(notes: notes) }))
     #expect(notes.all.count == 1 && notes.all.allSatisfy { $0.contains("the end") })
+    _ = try await backend.commit(
+      [.report(Incident(kind: .recordSetAside, tree: tree, place: "later", bytes: []))], .relaxed)
+    try await eventually("a report is not logged") { notes.all.count >= 2 }
+    #expect(notes.all.count == 2 && notes.all[1].contains("later"))
+    try await server.close()
     try await backend.close()
   }
 }

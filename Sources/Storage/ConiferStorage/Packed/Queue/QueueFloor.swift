@@ -34,11 +34,13 @@ enum QueueFloor {
   }
 
   private static func stored(_ tx: LeafTransaction) throws(StoreError) -> UInt64 {
-    if tx.state.edits[Spaces.system]?[key] != nil { return try safe(tx) }
+    // From memory, since every write asks.
+    guard tx.state.edits[Spaces.system] == nil else { return try safe(tx) }
     let known = try tx.base.object(Spaces.system, TreeID(rawValue: 0), key) {
       () throws(StoreError) in KnownFloor(try safe(tx.base))
     }
-    return try (known as? KnownFloor)?.number ?? safe(tx)
+    guard let known = known as? KnownFloor else { return try safe(tx) }
+    return known.number
   }
 
   private static func raised(_ floor: UInt64, steps: UInt64) -> UInt64 {
