@@ -158,6 +158,17 @@ final class PackedEngine: @unchecked Sendable {
         try repair.report(loss)
       }
     }
+    guard writer.synced.loss == nil else { return }
+    // Each for itself: a tree may be damaged, or its key not given.
+    let trees = try? writer.read { (view) throws(StoreError) in
+      try view.keys(Spaces.system, prefix: SystemKey.trees)
+    }
+    for key in trees ?? [] {
+      guard case .tree(let tree) = SystemKey(key) else { continue }
+      try? repairer.change(.process) { (repair) throws(StoreError) in
+        try repair.skipQueryNumbers(tree)
+      }
+    }
   }
 
   /// Reports, once, what stands in the place of the store's mark.

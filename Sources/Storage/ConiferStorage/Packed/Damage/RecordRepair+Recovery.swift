@@ -15,7 +15,7 @@ extension RecordRepair {
   }
 
   /// Reports that the store lacks its newest durable commits, or may lack them. Writes that were queued
-  /// by them had numbers, so that all lanes go on above those; queries too, as far as they can be read.
+  /// by them had numbers, so that all lanes go on above those.
   ///
   /// No lane is read for that: one that is damaged, or whose key is not given, gets its numbers above
   /// the floor too.
@@ -25,10 +25,12 @@ extension RecordRepair {
       Incident(kind: .recordSetAside, tree: TreeID(rawValue: 0), place: loss.words, bytes: []))
     tx.effects.reportsLoss = true
     try QueueFloor.raise(tx, steps: loss.floorSteps)
-    for key in (try? tx.keys(Spaces.system, prefix: SystemKey.trees)) ?? [] {
-      guard case .tree(let id) = SystemKey(key), let info = try? Trees.info(tx, id) else { continue }
-      try? QueryEditor(tx, info).skipNumbers()
-    }
+  }
+
+  /// Lets the tracked queries of a tree go on above all numbers that lost ones may have had.
+  func skipQueryNumbers(_ tree: TreeID) throws(StoreError) {
+    guard let info = try Trees.info(tx, tree) else { return }
+    try QueryEditor(tx, info).skipNumbers()
   }
 
   /// Makes the records of a tree or lane consistent after some of them were removed. A lane's
