@@ -36,7 +36,8 @@ import Testing
   }
 
   @Test func `A count far above what is missing is a wrong report`() async throws {
-    for (told, kept) in [(200, Self.kept), (.max, Self.kept), (200, 0), (.max, 0)] as [(UInt64, Int)]
+    for (told, kept) in [(200, Self.kept), (.max, Self.kept), (200, 0), (.max, 0)]
+      as [(UInt64, Int)]
     {
       let verdict = try await verdict(told: told, kept: kept)
       guard case .broken(.wrongReport, _) = verdict else {

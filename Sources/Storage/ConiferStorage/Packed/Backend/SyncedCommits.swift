@@ -187,4 +187,3 @@ struct SyncedCommits {
     file?.forget()
   }
 }
-

@@ -3,7 +3,8 @@ import ConiferLeafStore
 
 /// What a mark shows that a store lacks, and the words by which it is reported.
 package struct LostCommits: Sendable {
-  private static let before = "the end of the store, whose newest durable commits are lost, at least "
+  private static let before =
+    "the end of the store, whose newest durable commits are lost, at least "
   private static let after =
     " of them: put back a newer copy of the store, if there is one; without, it goes on from before them, "
     + "and no new write gets the number of a lost one"
