@@ -207,27 +207,6 @@ import Testing
     #expect(synced.loss?.count == 5)
   }
 
-  @Test("A mark that cannot be written over stays")
-  func unwritten() throws {
-    let lives = try Lives("log")
-    defer { lives.remove() }
-    // A descriptor for reading alone refuses what is written.
-    var isReadOnly = false
-    let file = SyncMarkFile(in: lives.directory) { path, flags in
-      SyncMarkFile.systemOpen(path, isReadOnly ? O_RDONLY : flags)
-    }
-    _ = file.read(of: nil)
-    file.write(StoreCommit(store: 1, number: 1))
-    file.close()
-    isReadOnly = true
-    file.write(StoreCommit(store: 1, number: 2))
-    file.close()
-    isReadOnly = false
-    #expect(SyncMarkFile.commit(in: lives.directory) == StoreCommit(store: 1, number: 1))
-    file.write(StoreCommit(store: 1, number: 3))
-    #expect(SyncMarkFile.commit(in: lives.directory) == StoreCommit(store: 1, number: 3))
-  }
-
   @Test("A salvage tells of durable commits that a store lacks")
   func salvaged() async throws {
     var lives = try Lives("log")
