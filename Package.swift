@@ -375,13 +375,14 @@ let package = Package(
       "ConiferServer",
       [
         "ConiferServer", "ConiferWire", "ConiferStorage", "ConiferKeyValue", "ConiferTree",
-        "ConiferQuery", "TestSupport",
+        "ConiferQuery", "ConiferLMDB", "ConiferSQLite", "ConiferLog", "JournalStore",
+        "TestSupport",
       ]),
     tests(
       "Conifer",
       [
         "Conifer", "ConiferEngine", "ClientConformance", "ConiferServer", "ConiferSync",
-        "ConiferWire", "ConiferStorage", "ConiferLeafStore",
+        "ConiferWire", "ConiferStorage", "ConiferLeafStore", "ConiferEncryption",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
         "ConiferLog", "JournalStore", "TestSupport",
         .product(name: "Logging", package: "swift-log"),

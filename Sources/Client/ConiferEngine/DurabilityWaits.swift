@@ -8,6 +8,8 @@ package final class DurabilityWaits {
   private var waiting: [(commit: CommitID, answer: Answer)] = []
   /// Whether a sync is under way or about to begin.
   package private(set) var isRunning = false
+  /// What does nothing in the storage meanwhile.
+  private var housekeeping: HousekeepingRunner?
   /// Has the engine call `run` beside its steps.
   private let begin: @Sendable (any StorageBackend) -> Void
 
@@ -23,6 +25,8 @@ package final class DurabilityWaits {
     waiting.append((commit, answer))
     guard !isRunning else { return }
     isRunning = true
+    housekeeping = storage.housekeeping
+    housekeeping?.commitBegan()
     begin(backend)
   }
 
@@ -55,5 +59,7 @@ package final class DurabilityWaits {
       for entry in batch { entry.answer(result) }
     }
     isRunning = false
+    housekeeping?.commitEnded(edits: 0)
+    housekeeping = nil
   }
 }

@@ -17,6 +17,8 @@ package final class EngineStorage {
   package private(set) var incidentCount = 0
   /// The position behind the last one of them.
   private var incidentPosition = IncidentPosition()
+  /// What keeps it tidy while it is open; nil when nothing does.
+  package private(set) var housekeeping: HousekeepingRunner?
   private let logger: Logger
 
   package init(_ logger: Logger) { self.logger = logger }
@@ -74,6 +76,8 @@ package final class EngineStorage {
 
   /// It is closed; gives the backend that is to be.
   package func close() -> (any StorageBackend)? {
+    housekeeping?.end()
+    housekeeping = nil
     defer { state = .closed }
     return backend
   }
@@ -131,6 +135,18 @@ extension EngineStorage {
         metadata: ["storage": "\(backend.traits.name)", "budget": "\(budget)"])
     }
     return backend
+  }
+
+  /// Has the open storage kept tidy by itself, unless that is off.
+  package func begin(_ housekeeping: Housekeeping, by clock: any EngineClock) {
+    guard let backend, housekeeping == .automatic else { return }
+    self.housekeeping = HousekeepingRunner(
+      backend,
+      clock: HousekeepingRunner.Clock(now: { clock.now }, wake: { clock.wake(at: $0, $1) })
+    ) { [logger] error in
+      logger.warning(
+        "the storage could not be tidied; it is tried again later", metadata: ["cause": "\(error)"])
+    }
   }
 
   /// Closes a backend, with everything in it made durable.

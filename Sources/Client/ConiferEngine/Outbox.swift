@@ -118,6 +118,8 @@ package final class Outbox {
       throw StoreError(.closed, "The database has no open storage. Open the database again.")
     }
     guard !edits.isEmpty else { return CommitReceipt(commit: CommitID(rawValue: 0)) }
+    storage.housekeeping?.commitBegan()
+    defer { storage.housekeeping?.commitEnded(edits: edits.count) }
     let receipt = try backend.commitAndWait(edits, min(.process, storage.strongest))
     last = receipt.commit
     return receipt

@@ -27,6 +27,8 @@ public final class DocumentServer: Sendable {
   /// The memory of what requests read.
   let readMemory: ReadMemory
   private let commits = CommitCount()
+  /// What keeps the store tidy; nil when nothing does.
+  private let housekeeping: HousekeepingRunner?
 
   /// A server that opens its store, which it owns until `close()`.
   ///
@@ -68,6 +70,12 @@ public final class DocumentServer: Sendable {
     IncidentLog.follow(backend) { [logger = configuration.logger] incident in
       logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
     }
+    housekeeping =
+      configuration.housekeeping == .off
+      ? nil
+      : .of(backend, clock: configuration.housekeepingClock) { [logger = configuration.logger] in
+        logger.warning("The store could not be tidied; it is tried again later: \($0)")
+      }
     state = Mutex(State(access: configuration.access))
     transactions = TransactionTable(configuration.bounds.transactions, clock: configuration.clock)
     readMemory = ReadMemory(configuration.bounds)
@@ -114,6 +122,7 @@ public final class DocumentServer: Sendable {
       await host.shutDown(
         StatusError(.unavailable, "The server is shutting down. Try again later."))
     }
+    housekeeping?.leave()
     if ownsBackend { try await backend.close() }
   }
 
@@ -155,7 +164,8 @@ public final class DocumentServer: Sendable {
   func host(_ database: DatabaseID) -> DatabaseHost {
     state.withLock { state in
       state.hosts.keep(database) {
-        DatabaseHost(database, configuration, state.access, backend, commits, readMemory)
+        DatabaseHost(
+          database, configuration, state.access, backend, commits, readMemory, housekeeping)
       }
     }
   }
@@ -178,7 +188,8 @@ public final class DocumentServer: Sendable {
   func beginUse(of database: DatabaseID) throws(StatusError) -> DatabaseHost {
     let host = state.withLock { state in
       state.hosts.begin(database, most: configuration.bounds.used) {
-        DatabaseHost(database, configuration, state.access, backend, commits, readMemory)
+        DatabaseHost(
+          database, configuration, state.access, backend, commits, readMemory, housekeeping)
       }
     }
     guard let host else {

@@ -22,6 +22,10 @@ public struct DocumentServerConfiguration: Sendable {
   public var clock: @Sendable () -> Timestamp
   /// Gets what no client is answered, such as a failed commit; data and tokens are never in it.
   public var logger: Logger
+  /// Whether the server keeps its store tidy by itself, while nothing else is asked of it.
+  public var housekeeping = Housekeeping.automatic
+  /// The clock by which housekeeping waits.
+  package var housekeepingClock = HousekeepingRunner.Clock.system
   /// What clients over a network may take up.
   package var bounds = DocumentServerBounds()
 

@@ -76,7 +76,8 @@ public final class Server: Sendable {
     }
     let store = NamespaceHost.Store(
       backend: backend, name: namespace, tree: tree,
-      durability: durability ?? backend.traits.durability)
+      durability: durability ?? backend.traits.durability,
+      housekeeping: configuration.housekeeping(of: backend))
     let isNew = state.withLock { [root] state in
       if state.hosts[namespace] != nil { return false }
       state.hosts[namespace] = NamespaceHost(

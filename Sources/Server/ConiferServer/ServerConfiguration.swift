@@ -1,3 +1,4 @@
+public import ConiferStorage
 public import Logging
 
 /// A server's authenticator, rules, limits and clock.
@@ -15,6 +16,10 @@ public struct ServerConfiguration: Sendable {
   /// Gets the errors that no client is answered: a failed commit, an onDisconnect operation that
   /// the rules refused. Data and tokens are never logged.
   public var logger: Logger
+  /// Whether the server keeps the stores of its databases tidy by itself, while it writes nothing.
+  public var housekeeping = Housekeeping.automatic
+  /// The clock by which housekeeping waits.
+  package var housekeepingClock = HousekeepingRunner.Clock.system
 
   /// How a server decides, and what it allows.
   public init(
@@ -28,6 +33,17 @@ public struct ServerConfiguration: Sendable {
     self.clock = clock
     self.host = host
     self.logger = logger
+  }
+}
+
+extension ServerConfiguration {
+  /// What keeps a store tidy; nil when that is off.
+  func housekeeping(of backend: any StorageBackend) -> HousekeepingRunner? {
+    guard housekeeping == .automatic else { return nil }
+    return .of(backend, clock: housekeepingClock) { [logger] error in
+      logger.warning(
+        "the store could not be tidied; it is tried again later", metadata: ["cause": "\(error)"])
+    }
   }
 }
 

@@ -34,6 +34,7 @@ final class ClientWorld {
       projectID: "test", storage: store.configuration(at: scratch.store),
       transport: isOnline ? DocumentTransport(server, description: "a script") : nil)
     configuration.clock = clock
+    configuration.housekeeping = .off
     configuration.random = { .max / 2 }
     configuration.callbackQueue = CallbackQueue(queue: .global()) { $0() }
     configuration.logger = errors.logger

@@ -27,6 +27,7 @@ final class ServerWorld {
       transport: server.transport(to: database))
     configuration.logger.logLevel = .critical
     configuration.clock = PatientClock()
+    configuration.housekeeping = .off
     return configuration
   }
 

@@ -136,6 +136,7 @@ final class EngineWorld {
       transport: DocumentTransport(server, description: "a script"))
     configuration.tokenProvider = signIn
     configuration.clock = clock
+    configuration.housekeeping = .off
     configuration.random = { .max / 2 }
     configuration.callbackQueue = CallbackQueue(queue: .global()) { $0() }
     configuration.logger.logLevel = .critical

@@ -42,6 +42,7 @@ struct OfflineGuideTests {
       projectID: "guide", storage: .sqlite(at: scratch.store),
       transport: DocumentTransport(server, description: "a script"))
     configuration.clock = clock
+    configuration.housekeeping = .off
     configuration.random = { .max / 2 }
     configuration.logger.logLevel = .critical
     Firestore.configure(configuration)

@@ -69,6 +69,7 @@ final class ProgramClient {
       transport: way.transport)
     configuration.tokenProvider = signIn
     configuration.clock = clock
+    configuration.housekeeping = .off
     configuration.random = { random.withLock { $0.next() } }
     configuration.callbackQueue = CallbackQueue(queue: .global()) { $0() }
     configuration.logger.logLevel = .critical

@@ -45,6 +45,7 @@
           projectID: "my-app", host: "localhost:\(served.port)", isSecure: false,
           tokenProvider: ConnectingSamples.SignIn(), storage: .memory())
         configuration.clock = PatientClock()
+        configuration.housekeeping = .off
         configuration.logger.logLevel = .critical
         let db = Firestore(configuration)
         try await db.document("rooms/eros").setData(["size": 3])

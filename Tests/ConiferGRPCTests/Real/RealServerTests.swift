@@ -411,6 +411,7 @@
       var configuration = FirestoreConfiguration.grpc(
         projectID: database.project, storage: .memory())
       configuration.clock = PatientClock()
+      configuration.housekeeping = .off
       let db = Firestore(configuration)
       db.useEmulator(withHost: "localhost", port: try await server.port())
       try await db.document("rooms/a").setData(["n": 1])

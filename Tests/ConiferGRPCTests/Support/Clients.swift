@@ -37,6 +37,7 @@
       projectID: database.project, databaseID: database.database, storage: storage,
       transport: DocumentTransport(service, description: "a test"))
     configuration.clock = clock
+    configuration.housekeeping = .off
     configuration.tokenProvider = tokens
     configuration.logger.logLevel = .critical
     return Firestore(configuration)

@@ -63,6 +63,7 @@ final class Device {
     var configuration = DatabaseConfiguration(
       namespace: World.namespace, storage: store.configuration(at: directory), transport: transport)
     configuration.clock = clock
+    configuration.housekeeping = .off
     configuration.callbackQueue = .queue(queue)
     configuration.logger.logLevel = .critical
     let random = Mutex(number &* 1000 &+ 1)

@@ -10,6 +10,10 @@ final class ScriptedBackend: StorageBackend {
   final class Script: Sendable {
     struct State {
       var queueReads = 0
+      /// How many slices of housekeeping were asked for.
+      var slices = 0
+      /// Why housekeeping cannot be done.
+      var tidyFailure: StoreError?
       var cacheReads = 0
       /// How many nodes and children they gave.
       var nodesRead = 0
@@ -149,7 +153,11 @@ final class ScriptedBackend: StorageBackend {
     inner.setActive(isActive, query, in: tree)
   }
   func observeIncidents(_ handler: (@Sendable () -> Void)?) { inner.observeIncidents(handler) }
-  func tidy(_ slice: Duration) async throws(StoreError) -> Bool { try await inner.tidy(slice) }
+  func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
+    script.change { $0.slices += 1 }
+    if let failure = script.counts.tidyFailure { throw failure }
+    return try await inner.tidy(slice)
+  }
   func suspend() async throws(StoreError) { try await inner.suspend() }
   func resume() async throws(StoreError) { try await inner.resume() }
   func close() async throws(StoreError) { try await inner.close() }

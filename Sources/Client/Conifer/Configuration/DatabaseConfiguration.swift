@@ -45,6 +45,8 @@ public struct DatabaseConfiguration: Sendable {
   /// onDisconnect operation in between keeps both; so does a set that deletes or increments. A write
   /// of a run before may have been sent by it, and stays.
   public var dropsSupersededWrites = false
+  /// Whether the database keeps its storage tidy by itself, while nothing else is asked of it.
+  public var housekeeping = Housekeeping.automatic
   /// Where the app's own code runs.
   public var callbackQueue = CallbackQueue.standard
   /// The log for problems that no caller is told. Tokens and data are never logged.

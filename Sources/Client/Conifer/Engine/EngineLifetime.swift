@@ -46,6 +46,7 @@ struct EngineLifetime {
     try user.begin(backend, tree)
     views.use(StoredCache(backend, tree, setup.logger))
     storage.reportIncidents()
+    storage.begin(setup.housekeeping, by: setup.clock)
   }
 
   private nonisolated(nonsending) func declareIndexes(

@@ -85,6 +85,7 @@ final class EngineLoop: StepHandler {
 
   /// Does steps, and after each the steps that waited until it was known who is signed in.
   nonisolated(nonsending) func perform(_ steps: [Step]) async {
+    if steps.contains(where: \.usesStorage) { lifetime.storage.housekeeping?.used() }
     for step in steps {
       await performOne(step)
       for step in user.takeReady() { await performOne(step) }

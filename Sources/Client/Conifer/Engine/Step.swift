@@ -45,6 +45,14 @@ enum Step: Sendable {
 }
 
 extension Step {
+  /// Whether it may use the storage, so that housekeeping waits.
+  var usesStorage: Bool {
+    switch self {
+    case .tellConnection(.tick), .receiptReleased: false
+    default: true
+    }
+  }
+
   /// How it depends on who is signed in.
   var dependence: IdentityGate<Step>.Dependence {
     switch self {

@@ -39,6 +39,8 @@ public struct FirestoreConfiguration: Sendable {
   /// Durability of local writes, compression and encryption; at first those of ``storage``. Its
   /// budget is not used: ``cacheSizeBytes`` sets the limit.
   public var options: StorageOptions
+  /// Whether the database keeps its storage tidy by itself, while nothing else is asked of it.
+  public var housekeeping = Housekeeping.automatic
   /// The way to the server; nil to stay offline.
   public var transport: DocumentTransport?
   /// Where tokens come from; nil to be nobody.

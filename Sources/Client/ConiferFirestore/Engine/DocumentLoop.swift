@@ -84,6 +84,7 @@ final class DocumentLoop: StepHandler {
 
   /// Does steps, and after each what waited to know who is signed in.
   nonisolated(nonsending) func perform(_ steps: consuming [DocumentStep]) async {
+    if steps.contains(where: \.usesStorage) { store.engine.housekeeping?.used() }
     for index in steps.indices {
       idleWaiters.steps += 1
       // Taken out, so that what it holds is neither copied nor held longer than it takes.

@@ -57,6 +57,14 @@ extension DocumentStep {
   /// Whether it queues a write.
   var isWrite: Bool { if case .write = self { true } else { false } }
 
+  /// Whether it may use the storage, so that housekeeping waits.
+  var usesStorage: Bool {
+    switch self {
+    case .nothing, .tick, .receiptReleased: false
+    default: true
+    }
+  }
+
   var dependence: IdentityGate<DocumentStep>.Dependence {
     switch self {
     case .write: .needsUser

@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferKeyValue
+import ConiferStorage
 import ConiferWire
 import Logging
 
@@ -67,6 +68,8 @@ extension DatabaseHost {
   private func commit(
     _ edits: DatabaseStore.Edits, to store: DatabaseStore
   ) async throws(StoreError) {
+    housekeeping?.commitBegan()
+    defer { housekeeping?.commitEnded(edits: edits.documents.count + edits.forgotten.count + 1) }
     let wasStored = store.isStored
     defer { if store.isStored != wasStored { commits.addDatabase() } }
     do throws(StoreError) { try await store.commit(edits) } catch {

@@ -254,6 +254,7 @@ extension DatabaseHost {
     _ body: (DatabaseStore.DatabaseView) throws(StoreError) -> R
   ) async throws(StatusError) -> R {
     let store = try await store()
+    housekeeping?.used()
     do throws(StoreError) { return try store.read(body) } catch {
       if error.code == .tooLarge { throw ReadShare.exceeded }
       throw StatusError(failing: error)

@@ -20,6 +20,8 @@ actor DatabaseHost {
   nonisolated let commits: CommitCount
   /// The memory of what listens read for their moments.
   nonisolated let readMemory: ReadMemory
+  /// What keeps the store tidy; nil when nothing does.
+  nonisolated let housekeeping: HousekeepingRunner?
   /// About how many bytes the history takes, for whoever decides which databases stay in memory.
   nonisolated let historyBytes = Atomic(0)
   var access: DocumentAccess
@@ -47,8 +49,10 @@ actor DatabaseHost {
 
   init(
     _ database: DatabaseID, _ configuration: DocumentServerConfiguration, _ access: DocumentAccess,
-    _ backend: any DocumentBackend, _ commits: CommitCount, _ readMemory: ReadMemory
+    _ backend: any DocumentBackend, _ commits: CommitCount, _ readMemory: ReadMemory,
+    _ housekeeping: HousekeepingRunner?
   ) {
+    self.housekeeping = housekeeping
     self.commits = commits
     self.readMemory = readMemory
     self.database = database
@@ -72,6 +76,7 @@ actor DatabaseHost {
 
   /// Asks for something; it is done after all that was asked for before.
   nonisolated func post(_ request: DatabaseRequest) {
+    housekeeping?.used()
     let entry = RequestInbox.Entry(request)
     switch inbox.withLock({ $0.add(entry) }) {
     case .begins: Task { await serve() }

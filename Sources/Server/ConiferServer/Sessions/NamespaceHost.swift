@@ -38,6 +38,8 @@ final class NamespaceHost: Sendable {
     let name: String
     let tree: TreeID?
     let durability: Durability
+    /// What keeps the store tidy; nil when nothing does.
+    let housekeeping: HousekeepingRunner?
   }
 
   private let configuration: ServerConfiguration
@@ -205,7 +207,9 @@ final class NamespaceHost: Sendable {
 
   private func commit(_ changes: [NodeChange], _ known: TreeID?) {
     guard let store else { return }
+    store.housekeeping?.commitBegan()
     Task {
+      defer { store.housekeeping?.commitEnded(edits: changes.count) }
       do throws(StoreError) {
         var tree = known
         if tree == nil { tree = try await store.backend.tree(named: store.name) }

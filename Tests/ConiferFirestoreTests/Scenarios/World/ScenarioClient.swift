@@ -48,6 +48,7 @@ final class ScenarioClient {
     if backend == .eagerMemory { configuration.cache = .memoryWhileUsed }
     configuration.tokenProvider = signIn
     configuration.clock = clock
+    configuration.housekeeping = .off
     configuration.limboLimit = limboLimit
     // In the middle, so that back-off is as long as it says.
     configuration.random = { .max / 2 }

@@ -60,6 +60,7 @@ struct EngineLifetime {
     listening.begin(at: version.map(SnapshotVersion.time) ?? .zero)
     backend.observeIncidents { [post] in post(.storageDamaged) }
     store.engine.reportIncidents()
+    store.engine.begin(setup.housekeeping, by: setup.clock)
   }
 
   /// Ends all work; gives the storage that is to be closed.

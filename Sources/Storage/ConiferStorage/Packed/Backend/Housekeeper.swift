@@ -22,9 +22,9 @@ final class Housekeeper {
   /// Forgets what was known of the store, which another process may have had since.
   func forget() { tidied = nil }
 
-  /// Runs passes until nothing is left to do or the time is over.
-  func tidy(until end: ContinuousClock.Instant) throws(StoreError) {
-    while !isTidy, ContinuousClock.now < end {
+  /// Runs passes until nothing is left to do or the slice is over.
+  func tidy(until isOver: () -> Bool) throws(StoreError) {
+    while !isTidy, !isOver() {
       if pass.isAtStart { passBegan = writer.lastCommit }
       let isDone: Bool
       do throws(StoreError) {

@@ -124,6 +124,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     switch work {
     case .commit(let pending): pending.reply(.failure(Self.closed))
     case .task(let task): task(.failure(Self.closed))
+    case .tidy(_, let reply): reply(.failure(Self.closed))
     }
   }
 
@@ -304,14 +305,16 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// runs that a newer dictionary makes smaller, and lets the store free space.
   ///
   /// Training takes up to about 100 ms on the caller's thread, whatever the slice; commits continue
-  /// meanwhile.
+  /// meanwhile. The slice ends early when a commit waits.
   ///
   /// - Throws: as the contract says.
   public func tidy(_ slice: Duration) async throws(StoreError) -> Bool {
     // When nothing was committed since the last complete pass, nothing is read at all.
     let wasTidy = try await run { (engine) in engine.housekeeper.isTidy }
     if !wasTidy { _ = try await train() }
-    let isMore = try await run { (engine) throws(StoreError) in try engine.tidy(slice) }
+    let isMore = try await withCheckedContinuation { continuation in
+      submit(.tidy(slice) { continuation.resume(returning: $0) })
+    }.get()
     if isMore || wasTidy { return isMore }
     // After repacking, the measured ratio may show that a new dictionary is due.
     return try await train()
@@ -345,7 +348,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   ///
   /// - Throws: as the contract says.
   public func resume() async throws(StoreError) {
-    try await run { (engine) throws(StoreError) in try engine.resume() }
+    try await run { (engine) throws(StoreError) in _ = try engine.resume() }
   }
 
   /// Makes all commits durable and closes.

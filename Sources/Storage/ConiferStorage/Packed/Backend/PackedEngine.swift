@@ -19,6 +19,8 @@ final class PackedEngine: @unchecked Sendable {
     case commit(Pending)
     /// Gets the engine, or the error why there is none any more.
     case task(@Sendable (Result<PackedEngine, StoreError>) -> Void)
+    /// A slice of housekeeping.
+    case tidy(Duration, @Sendable (Result<Bool, StoreError>) -> Void)
   }
 
   let activity: Activity
@@ -31,6 +33,8 @@ final class PackedEngine: @unchecked Sendable {
   let mender: Mender
   let housekeeper: Housekeeper
   let incidentObserver = IncidentObserver()
+  /// The number of the newest commit when the store was suspended, or why it is not known.
+  private var suspendedAt: Result<StoreCommit?, StoreError>?
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
     self.activity = activity
@@ -73,6 +77,11 @@ final class PackedEngine: @unchecked Sendable {
       case .task(let task):
         commit(&group)
         task(.success(self))
+      case .tidy(let slice, let reply):
+        commit(&group)
+        do throws(StoreError) {
+          reply(.success(try tidy(slice, isAwaited: isAwaited)))
+        } catch { reply(.failure(error)) }
       }
     }
     commit(&group)
@@ -96,22 +105,34 @@ final class PackedEngine: @unchecked Sendable {
     evictor.checkBudget()
   }
 
-  /// Does housekeeping for about the given time: first pending index building and mending, then
-  /// runs, then the store itself.
+  /// Does housekeeping for about the given time, or until other work waits, but a step at least:
+  /// first pending index building and mending, then runs, then the store itself.
   ///
   /// - Returns: whether there is more to tidy.
-  func tidy(_ slice: Duration) throws(StoreError) -> Bool {
+  private func tidy(
+    _ slice: Duration, isAwaited: () -> Bool
+  ) throws(StoreError) -> Bool {
     let end = ContinuousClock.now + slice
-    while ContinuousClock.now < end {
+    var hasBegun = false
+    func isOver() -> Bool { ContinuousClock.now >= end || hasBegun && isAwaited() }
+    while !isOver() {
       guard try indexBuilder.needsSliceAfterRepair() else { break }
       try indexBuilder.slice()
+      hasBegun = true
     }
-    while mender.hasWork, ContinuousClock.now < end { mender.slice() }
+    while mender.hasWork, !isOver() {
+      mender.slice()
+      hasBegun = true
+    }
     guard !indexBuilder.hasWork, !mender.hasWork else { return true }
-    try housekeeper.tidy(until: end)
+    try housekeeper.tidy {
+      defer { hasBegun = true }
+      return isOver()
+    }
     // When nothing has changed, nothing is read either: a pass runs again only after a commit.
     guard housekeeper.isTidy else { return true }
-    return try writer.store.tidy(max(.milliseconds(1), end - ContinuousClock.now))
+    let left = isAwaited() ? .zero : end - ContinuousClock.now
+    return try writer.store.tidy(max(.milliseconds(1), left))
   }
 
   /// Stores the result of a training.
@@ -208,6 +229,7 @@ final class PackedEngine: @unchecked Sendable {
     // a view would keep the store open.
     mender.stop()
     leaves.generations.stop()
+    suspendedAt = newestCommit
     writer.synced.willRelease()
     do throws(StoreError) {
       try writer.store.suspend()
@@ -222,11 +244,27 @@ final class PackedEngine: @unchecked Sendable {
   }
 
   /// Opens the suspended store again; another process may have used it meanwhile.
-  func resume() throws(StoreError) {
+  ///
+  /// - Returns: whether one has committed, as far as that is known.
+  @discardableResult
+  func resume() throws(StoreError) -> Bool {
     try writer.store.resume()
+    let isChanged: Bool
+    switch (suspendedAt, newestCommit) {
+    case (.success(let before)?, .success(let now)): isChanged = before != now
+    default: isChanged = true
+    }
     try forgetStore()
     try open(isNew: false)
     leaves.generations.resume()
+    return isChanged
+  }
+
+  /// The number of the newest commit; nil where commits have none.
+  private var newestCommit: Result<StoreCommit?, StoreError> {
+    Result { () throws(StoreError) in
+      try writer.read { (view) throws(StoreError) in try StoreCommit.read(view) }
+    }
   }
 
   /// Forgets what was known of the store.
