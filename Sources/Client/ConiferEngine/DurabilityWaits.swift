@@ -10,6 +10,8 @@ package final class DurabilityWaits {
   package private(set) var isRunning = false
   /// What does nothing in the storage meanwhile.
   private var housekeeping: HousekeepingRunner?
+  /// Who waits until nobody waits for durability.
+  private var finishing: [CheckedContinuation<Void, Never>] = []
   /// Has the engine call `run` beside its steps.
   private let begin: @Sendable (any StorageBackend) -> Void
 
@@ -61,5 +63,13 @@ package final class DurabilityWaits {
     isRunning = false
     housekeeping?.commitEnded(edits: 0)
     housekeeping = nil
+    for continuation in finishing { continuation.resume() }
+    finishing = []
+  }
+
+  /// Returns when nobody waits any longer; nobody begins to meanwhile.
+  package nonisolated(nonsending) func finish() async {
+    guard isRunning else { return }
+    await withCheckedContinuation { finishing.append($0) }
   }
 }

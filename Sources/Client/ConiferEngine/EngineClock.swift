@@ -11,3 +11,14 @@ public protocol EngineClock: Sendable {
   ///   - body: what to call; it returns quickly.
   func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void)
 }
+
+extension EngineClock {
+  /// When a time of day, in seconds since 1970, will come on the scale of ``now``: now if it has, nil if it never will.
+  package func moment(of time: Double) -> Int64? {
+    let left = time * 1000 - Double(wallTime)
+    guard left > 0 else { return now }
+    // Some thousand years.
+    guard left < 1e14 else { return nil }
+    return now + Int64(left.rounded(.up))
+  }
+}

@@ -149,6 +149,35 @@ extension EngineStorage {
     }
   }
 
+  /// Makes all commits durable and lets go of every lock, once no slice of housekeeping is under way.
+  ///
+  /// - Throws: what keeps it from being suspended; it goes on as before then.
+  package nonisolated(nonsending) func suspend() async throws(DatabaseError) {
+    guard let backend else { throw error }
+    await housekeeping?.suspend()
+    do throws(StoreError) {
+      try await backend.suspend()
+    } catch {
+      housekeeping?.resume()
+      throw DatabaseError(error, "The storage could not be suspended")
+    }
+  }
+
+  /// Takes the locks again.
+  ///
+  /// - Returns: whether another process may have changed the storage meanwhile.
+  /// - Throws: what keeps it from being resumed; it stays suspended then.
+  package nonisolated(nonsending) func resume() async throws(DatabaseError) -> Bool {
+    guard let backend else { throw error }
+    do throws(StoreError) {
+      let isChanged = try await backend.resumeNotingChanges()
+      housekeeping?.resume()
+      return isChanged
+    } catch {
+      throw DatabaseError(error, "The storage could not be resumed")
+    }
+  }
+
   /// Closes a backend, with everything in it made durable.
   package nonisolated(nonsending) func closeBackend(_ backend: any StorageBackend) async {
     do throws(StoreError) {

@@ -202,6 +202,9 @@ extension Outbox {
     }
   }
 
+  /// Another process may have queued writes while the storage was suspended.
+  package func storeChanged() { newest = [:] }
+
   /// The storage is closed: who asked for commits in doubt is told so.
   package func failInDoubtCommits() {
     let error = StoreError(

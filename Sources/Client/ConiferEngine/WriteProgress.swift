@@ -199,6 +199,9 @@ extension WriteProgress {
     _ = change(id) { $0.delivery = .returnedUnstored }
   }
 
+  /// It is stored that a write that was not sent waits.
+  package func waitsAgain(_ id: OutboundWriteID) { _ = change(id) { $0.delivery = .queued } }
+
   /// How often a write of the queue was sent.
   package func attempts(_ entry: QueueEntry, _ id: OutboundWriteID) -> Int {
     let stored = Int(entry.attempts)

@@ -193,6 +193,13 @@ final class RecordingEngine: DocumentEngine {
     told(nil)
   }
 
+  func suspend() async throws(FirestoreError) { note("suspend") }
+  func resume() async throws(FirestoreError) { note("resume") }
+  func drain(until deadline: Double) async throws(FirestoreError) -> PendingWriteTotals {
+    note("drain \(deadline)")
+    return PendingWriteTotals()
+  }
+
   func terminate(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
     note("terminate")
     told(nil)

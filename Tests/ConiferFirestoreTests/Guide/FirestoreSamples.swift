@@ -32,6 +32,14 @@ enum FirestoreSamples {
     return listener
   }
 
+  static func background(
+    _ db: Firestore, _ deadline: Date, _ scheduleUpload: () -> Void
+  ) async throws {
+    let left = try await db.drain(until: deadline)
+    if left.pending > 0 { scheduleUpload() }
+    try await db.suspend()
+  }
+
   static func shared(_ configuration: FirestoreConfiguration) -> CollectionReference {
     Firestore.configure(configuration)
     let rooms = Firestore.firestore().collection("rooms")

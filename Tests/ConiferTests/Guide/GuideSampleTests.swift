@@ -1,6 +1,7 @@
 import Conifer
 import ConiferServer
 import ConiferTree
+import Foundation
 import Synchronization
 import TestSupport
 import Testing
@@ -19,6 +20,19 @@ import Testing
     let scratch = try Scratch()
     try await GuideSamples.readme(scratch.store, server.transport())
     #expect(data("rooms/r1/name") == "Attic")
+  }
+
+  @Test func `an app that goes to the background has sent its writes, and comes back`() async throws
+  {
+    let database = open()
+    database.reference(withPath: "rooms/r1/name").enqueue(.set("Attic"))
+    try await GuideSamples.background(database, .distantFuture) { Issue.record("Writes are left.") }
+    #expect(data("rooms/r1/name") == "Attic")
+    database.reference(withPath: "rooms/r1/name").enqueue(.set("Cellar"))
+    try await database.resume()
+    #expect(try await database.drain(until: .distantFuture).pending == 0)
+    #expect(data("rooms/r1/name") == "Cellar")
+    await database.close()
   }
 
   @Test func `writes, updates, server values and transactions reach the server`() async throws {

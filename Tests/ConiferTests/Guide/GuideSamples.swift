@@ -49,6 +49,16 @@ enum GuideSamples {
     await database.close()
   }
 
+  // MARK: In the background
+
+  static func background(
+    _ database: Database, _ deadline: Date, _ scheduleUpload: () -> Void
+  ) async throws {
+    let left = try await database.drain(until: deadline)
+    if left.pending > 0 { scheduleUpload() }
+    try await database.suspend()
+  }
+
   // MARK: Setting up
 
   static func open(_ directory: String, _ transport: InProcessTransport) -> Database {

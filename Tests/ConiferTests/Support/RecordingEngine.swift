@@ -167,6 +167,13 @@ final class RecordingEngine: DatabaseEngine {
     PendingWriteTotals(pending: recorded.pending.count)
   }
 
+  func suspend() async throws(DatabaseError) { set { $0.calls.append("suspend") } }
+  func resume() async throws(DatabaseError) { set { $0.calls.append("resume") } }
+  func drain(until deadline: Double) async throws(DatabaseError) -> PendingWriteTotals {
+    set { $0.calls.append("drain \(deadline)") }
+    return PendingWriteTotals(pending: recorded.pending.count)
+  }
+
   func outcome(of id: WriteReceipt.ID) async throws(DatabaseError) -> WriteReceipt.Outcome {
     if let error = recorded.error { throw error }
     return .acknowledged

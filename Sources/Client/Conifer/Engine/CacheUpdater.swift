@@ -172,6 +172,9 @@ final class CacheUpdater {
     return edits
   }
 
+  /// Another process may have changed the store: queries may be others, or gone.
+  func storeChanged() { awaited = AwaitedValues() }
+
   /// Stops waiting for all values when new damage was found: queries may be incomplete because of
   /// the damage.
   private func forgetAfterDamage() {

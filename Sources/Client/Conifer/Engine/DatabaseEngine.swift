@@ -76,6 +76,15 @@ protocol DatabaseEngine: AnyObject, Sendable {
   var isConnected: StateSource<Bool> { get }
   /// Asks the token provider anew: somebody signed in or out.
   func refreshToken()
+  /// Disconnects, makes everything durable and lets go of the store until `resume`.
+  func suspend() async throws(DatabaseError)
+  /// Goes on with the store.
+  ///
+  /// - Throws: `storageBusy` while another process has the store open; it stays suspended then.
+  func resume() async throws(DatabaseError)
+  /// Waits until no write of the user waits for the server, or until a time in seconds since 1970; gives
+  /// what is left.
+  func drain(until deadline: Double) async throws(DatabaseError) -> PendingWriteTotals
   /// Ends all work, makes it durable and closes the store; a second call does nothing.
   func close() async
 }

@@ -55,6 +55,41 @@ final class Engine: DatabaseEngine {
   /// Asks the token provider anew.
   func refreshToken() { steps.post(.refreshToken) }
 
+  /// Lets go of the store until `resume`.
+  func suspend() async throws(DatabaseError) { try await finish { .suspend($0) } }
+
+  /// Goes on with the store.
+  func resume() async throws(DatabaseError) { try await finish { .resume($0) } }
+
+  private func finish(
+    _ step: (@escaping @Sendable (DatabaseError?) -> Void) -> Step
+  ) async throws(DatabaseError) {
+    let error = await withCheckedContinuation { continuation in
+      steps.post(step { continuation.resume(returning: $0) })
+    }
+    if let error { throw error }
+  }
+
+  /// Waits until no write of the user waits for the server, or until a time.
+  func drain(until deadline: Double) async throws(DatabaseError) -> PendingWriteTotals {
+    let clock = setup.clock
+    let alarm = clock.moment(of: deadline)
+    let post: @Sendable (Step) -> Void = { [weak steps] in steps?.post($0) }
+    let result: Result<PendingWriteTotals, DatabaseError> = await withCheckedContinuation {
+      continuation in
+      steps.post(
+        .useQueue(isChange: false) { loop in
+          let number = loop.drains.begin { continuation.resume(returning: $0) }
+          if loop.lifetime.storage.hasEnded { return loop.drains.endAll(loop.requests.totals) }
+          guard let alarm else { return }
+          clock.wake(at: alarm) {
+            post(.run { loop in loop.drains.end(number, loop.requests.totals) })
+          }
+        })
+    }
+    return try result.get()
+  }
+
   /// Ends all work, makes it durable and closes the store.
   func close() async {
     await withCheckedContinuation { continuation in steps.post(.close { continuation.resume() }) }

@@ -62,6 +62,16 @@ struct EngineLifetime {
     }
   }
 
+  /// Another process may have changed the storage while it was suspended: what is known of it is read again.
+  func storeChanged() {
+    writes.storeChanged()
+    listening.listens.storeChanged()
+    guard let lane = storage.lane else { return }
+    // The views begin anew with the queue as it is now.
+    connection.tell(.laneOpened(newest: views.changeLane(to: lane)))
+    storage.reportIncidents()
+  }
+
   /// Ends all work; gives the storage that is to be closed.
   func end() -> (any StorageBackend)? {
     user.close()

@@ -23,6 +23,9 @@ final class EngineLoop: StepHandler {
   let transactions: Transactions
   let disconnects: Disconnects
   let lifetime: EngineLifetime
+  let drains = QueueDrains()
+  /// Whether the storage is suspended, and what waits until it is resumed.
+  private var suspension = Suspension<Step>()
   /// Schedules a check of in-doubt commits after so many milliseconds.
   private let scheduleInDoubtCheck: (Int64) -> Void
   /// The delay before the next check, in milliseconds.
@@ -86,6 +89,10 @@ final class EngineLoop: StepHandler {
   /// Does steps, and after each the steps that waited until it was known who is signed in.
   nonisolated(nonsending) func perform(_ steps: [Step]) async {
     if steps.contains(where: \.usesStorage) { lifetime.storage.housekeeping?.used() }
+    await performAll(steps)
+  }
+
+  private nonisolated(nonsending) func performAll(_ steps: [Step]) async {
     for step in steps {
       await performOne(step)
       for step in user.takeReady() { await performOne(step) }
@@ -94,6 +101,7 @@ final class EngineLoop: StepHandler {
 
   /// Does one step.
   private nonisolated(nonsending) func performOne(_ step: Step) async {
+    if step.awaitsStorage, suspension.holdBack(step) { return }
     if user.holdBack(step) { return }
     switch step {
     case .write(let write, let caller):
@@ -133,9 +141,54 @@ final class EngineLoop: StepHandler {
       // So that the store shows the queue as it is.
       writes.storeEarlierEnds()
       body(self)
+    case .suspend(let done): done(await suspend())
+    case .resume(let done): await resume(done)
     case .close(let done): await close(done)
     }
     drain()
+  }
+
+  // MARK: Suspension
+
+  /// Disconnects, makes all that was accepted durable, and lets go of the storage; gives why not.
+  private nonisolated(nonsending) func suspend() async -> DatabaseError? {
+    if suspension.isSuspended { return nil }
+    let storage = lifetime.storage
+    drains.endAll(requests.totals)
+    // What is under way is of unknown outcome from now on.
+    connection.tell(.reasonBegan(.suspended))
+    drain()
+    sending.storeUnsent()
+    drain()
+    await durability.finish()
+    do throws(DatabaseError) {
+      try await storage.suspend()
+    } catch {
+      connection.tell(.reasonEnded(.suspended))
+      return error
+    }
+    suspension.begin()
+    return nil
+  }
+
+  /// Goes on with the storage, and with all that was asked for meanwhile.
+  private nonisolated(nonsending) func resume(
+    _ done: @Sendable (DatabaseError?) -> Void
+  ) async {
+    guard suspension.isSuspended else {
+      return done(lifetime.storage.hasEnded ? lifetime.storage.error : nil)
+    }
+    do throws(DatabaseError) {
+      let isChanged = try await lifetime.storage.resume()
+      let waiting = suspension.end()
+      if isChanged { lifetime.storeChanged() }
+      connection.tell(.reasonEnded(.suspended))
+      drain()
+      done(nil)
+      await performAll(waiting)
+    } catch {
+      done(error)
+    }
   }
 
   /// Gives up all waiting and refused writes, transactions and onDisconnects of the user.
@@ -148,13 +201,18 @@ final class EngineLoop: StepHandler {
 
   /// Ends all work, makes it durable and closes the storage.
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
-    // What is under way is of unknown outcome from now on.
-    connection.tell(.reasonBegan(.closing))
-    drain()
-    sending.storeUnsent()
-    drain()
+    drains.endAll(requests.totals)
+    if !suspension.isSuspended {
+      // What is under way is of unknown outcome from now on.
+      connection.tell(.reasonBegan(.closing))
+      drain()
+      sending.storeUnsent()
+      drain()
+    }
+    let waiting = suspension.end()
     if let backend = lifetime.end() { await lifetime.storage.closeBackend(backend) }
     for step in user.takeReady() { await performOne(step) }
+    await performAll(waiting)
     drain()
     done()
   }
@@ -164,6 +222,7 @@ final class EngineLoop: StepHandler {
   /// Queues and commits what waits, does what the connection asks for, and tells the app, until
   /// nothing is left.
   func drain() {
+    if suspension.isSuspended { return outbox.callApp() }
     repeat {
       if !writes.unqueued.isEmpty {
         writes.queueAll()
@@ -174,6 +233,7 @@ final class EngineLoop: StepHandler {
       carryOutActions()
     } while !writes.unqueued.isEmpty || outbox.hasUncommitted || connection.hasActions
     connection.grantCredit()
+    drains.look(requests.totals)
     outbox.callApp()
     scheduleNextInDoubtCheck()
   }

@@ -13,7 +13,7 @@ final class Listening {
   private let info: InfoViews
   private let storage: EngineStorage
   private let views: Views
-  private let listens: ServerListens
+  let listens: ServerListens
   private let logger: Logger
 
   init(

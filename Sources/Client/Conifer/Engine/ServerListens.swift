@@ -95,6 +95,16 @@ final class ServerListens {
     return .new(TrackedQuery(tree: lane.tree, path: path, parameters: parameters))
   }
 
+  /// Another process may have changed the store: the records of all listens are looked for again.
+  func storeChanged() {
+    for (target, listen) in active.map({ ($0.key, $0.value.listen) }) {
+      active[target] = ActiveListen(listen, activateRecord(of: target))
+      commit(active[target]?.begin(), of: listen)
+      // The store may lack data that the view has, and that the server does not send again.
+      active[target]?.markLagging()
+    }
+  }
+
   /// Ends a listen at the server.
   func end(_ listen: Listen) {
     // A listen that began anew in the same step has another tag.

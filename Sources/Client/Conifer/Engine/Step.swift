@@ -41,10 +41,22 @@ enum Step: Sendable {
   case run(@Sendable (EngineLoop) -> Void)
   /// Run a closure that asks about the user's queue, or changes it.
   case useQueue(isChange: Bool, @Sendable (EngineLoop) -> Void)
+  /// Let go of the storage until it is resumed; the closure is told why not.
+  case suspend(@Sendable (DatabaseError?) -> Void)
+  /// Go on with the storage.
+  case resume(@Sendable (DatabaseError?) -> Void)
   case close(@Sendable () -> Void)
 }
 
 extension Step {
+  /// Whether it waits while the storage is suspended.
+  var awaitsStorage: Bool {
+    switch self {
+    case .suspend, .resume, .close: false
+    default: true
+    }
+  }
+
   /// Whether it may use the storage, so that housekeeping waits.
   var usesStorage: Bool {
     switch self {

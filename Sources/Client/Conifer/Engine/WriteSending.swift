@@ -114,13 +114,15 @@ struct WriteSending {
     writes.reject(id, content, .outcomeUnknown)
   }
 
-  /// Tells the store, which is about to be closed, of the writes that it has as sent, though they wait.
+  /// Tells the store, which is about to be closed or suspended, of the writes that it has as sent, though they wait.
   func storeUnsent() {
     for id in progress.unsent {
       let found = storage.read { (view, _) throws(StoreError) in try view.entry(id.lane, id.number)
       }
       guard let entry = found ?? nil, entry.state != .queued else { continue }
-      outbox.addEdits([.restore(id.lane, progress.corrected(entry, id))])
+      outbox.addEdits([.restore(id.lane, progress.corrected(entry, id))]) { [progress] result in
+        if case .success = result { progress.waitsAgain(id) }
+      }
     }
   }
 }

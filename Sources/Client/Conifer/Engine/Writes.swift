@@ -215,6 +215,32 @@ struct Writes {
     }
   }
 
+  /// Another process may have changed the queue: the writes that it ended have ended here too.
+  func storeChanged() {
+    outbox.storeChanged()
+    cache.storeChanged()
+    for id in progress.followed {
+      let found = storage.read { (view, _) throws(StoreError) -> WriteReceipt.Outcome? in
+        if let end = try view.finishedWrite(id.lane, id.number) {
+          return WriteReceipt.Outcome(end.outcome, id.lane)
+        }
+        guard let entry = try view.entry(id.lane, id.number) else {
+          return .failed(
+            DatabaseError(.unknownWrite, "The store knows no write \(WriteReceipt.ID(id))."))
+        }
+        guard case .rejected(let reason) = entry.state else { return nil }
+        return .rejected(RejectionReason(reason).error(entry.payload.path))
+      }
+      guard let outcome = found ?? nil else { continue }
+      switch outcome {
+      case .acknowledged, .superseded: end(id, outcome, nil)
+      case .rejected(let error), .failed(let error): end(id, outcome, error)
+      case .discarded:
+        end(id, outcome, DatabaseError(.discarded, "Another process discarded the write."))
+      }
+    }
+  }
+
   /// The database is closed; the writes stay in the queue.
   func close(_ error: DatabaseError) {
     outbox.failInDoubtCommits()

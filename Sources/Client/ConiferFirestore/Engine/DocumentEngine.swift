@@ -89,6 +89,15 @@ package protocol DocumentEngine: AnyObject, Sendable {
 
   /// Lets the network be used, or not; called back once that is so.
   func setNetwork(_ isEnabled: Bool, _ completion: @escaping @Sendable (FirestoreError?) -> Void)
+  /// Closes the streams, makes everything durable and lets go of the store until `resume`.
+  func suspend() async throws(FirestoreError)
+  /// Goes on with the store.
+  ///
+  /// - Throws: why not, such as that another process has the store open; it stays suspended then.
+  func resume() async throws(FirestoreError)
+  /// Waits until no write of the user waits for the server, or until a time in seconds since 1970; gives
+  /// what is left.
+  func drain(until deadline: Double) async throws(FirestoreError) -> PendingWriteTotals
   /// Ends all; called back once the store is closed. Data and writes stay.
   func terminate(_ completion: @escaping @Sendable (FirestoreError?) -> Void)
 }

@@ -20,6 +20,9 @@ final class DocumentLoop: StepHandler {
   private let lifetime: EngineLifetime
   private let change: UserChange
   private let alarm: Alarm
+  let drains = QueueDrains()
+  /// Whether the storage is suspended, and what waits until it is resumed.
+  private var suspension = Suspension<DocumentStep>()
   private var idleWaiters = IdleWaiters()
   /// Listeners that are to begin, and follow one another.
   private var beginnings: [ListenerBeginning] = []
@@ -85,6 +88,10 @@ final class DocumentLoop: StepHandler {
   /// Does steps, and after each what waited to know who is signed in.
   nonisolated(nonsending) func perform(_ steps: consuming [DocumentStep]) async {
     if steps.contains(where: \.usesStorage) { store.engine.housekeeping?.used() }
+    await performAll(steps)
+  }
+
+  private nonisolated(nonsending) func performAll(_ steps: consuming [DocumentStep]) async {
     for index in steps.indices {
       idleWaiters.steps += 1
       // Taken out, so that what it holds is neither copied nor held longer than it takes.
@@ -100,6 +107,7 @@ final class DocumentLoop: StepHandler {
   }
 
   private nonisolated(nonsending) func performOne(_ step: DocumentStep) async {
+    if step.awaitsStorage, suspension.holdBack(step) { return }
     takeInGathered()
     if case .listen(let beginning) = step {
       queueWrites()
@@ -132,9 +140,51 @@ final class DocumentLoop: StepHandler {
     case .tokenDidChange: user.identify()
     case .tokenAnswered(let answer, let number): answered(answer, number)
     case .run(_, let body): body(self)
+    case .suspend(let done): done(await suspend())
+    case .resume(let done): await resume(done)
     case .close(let done): await close(done)
     }
     endStep()
+  }
+
+  // MARK: Suspension
+
+  /// Closes the streams, makes all that was accepted durable, and lets go of the storage; gives why not.
+  private nonisolated(nonsending) func suspend() async -> FirestoreError? {
+    if suspension.isSuspended { return nil }
+    drains.endAll(queue.totals)
+    network.setSuspended(true)
+    endStep()
+    listening.targets.storeCompleteness()
+    await durability.finish()
+    do throws(DatabaseError) {
+      try await store.engine.suspend()
+    } catch {
+      network.setSuspended(false)
+      return FirestoreError(error)
+    }
+    suspension.begin()
+    return nil
+  }
+
+  /// Goes on with the storage, and with all that was asked for meanwhile.
+  private nonisolated(nonsending) func resume(
+    _ done: @Sendable (FirestoreError?) -> Void
+  ) async {
+    guard suspension.isSuspended else {
+      return done(store.engine.hasEnded ? store.error : nil)
+    }
+    do throws(DatabaseError) {
+      let isChanged = try await store.engine.resume()
+      let waiting = suspension.end()
+      if isChanged { change.storeChanged() }
+      network.setSuspended(false)
+      endStep()
+      done(nil)
+      await performAll(waiting)
+    } catch {
+      done(FirestoreError(error))
+    }
   }
 
   /// Whether a step tells of documents alone, which changes nothing before the server's next moment: such steps are done
@@ -166,11 +216,13 @@ final class DocumentLoop: StepHandler {
 
   /// Does what is left to do when no step waits.
   func drain() {
+    if suspension.isSuspended { return outbox.callApp() }
     takeInGathered()
     begin()
     queueWrites()
     endStep()
     listening.targets.storeCompleteness()
+    drains.look(queue.totals)
     guard !user.isAsking, !sending.isHardeningToken else { return }
     for completion in idleWaiters.take() {
       outbox.addCall { [steps = idleWaiters.steps] in completion(steps) }
@@ -192,6 +244,7 @@ final class DocumentLoop: StepHandler {
 
   /// Goes offline when the storage failed, forgets what nothing needs, and tells the app.
   private func endStep() {
+    if suspension.isSuspended { return outbox.callApp() }
     mend()
     if let faults = recovery.takeFaults() {
       // A trial commit shows that the storage works again.
@@ -261,8 +314,11 @@ final class DocumentLoop: StepHandler {
 
   /// Ends all work, makes it durable and closes the storage.
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
+    if !suspension.isSuspended { drains.endAll(queue.totals) }
+    let waiting = suspension.end()
     if let backend = lifetime.end() { await store.engine.closeBackend(backend) }
     for step in user.takeReady() { await performOne(step) }
+    await performAll(waiting)
     done()
   }
 }

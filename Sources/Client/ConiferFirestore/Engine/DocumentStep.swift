@@ -43,6 +43,10 @@ enum DocumentStep: Sendable {
   case tokenAnswered(ProviderAnswer, UInt64)
   /// Run a closure between two other steps.
   case run(Need, @Sendable (DocumentLoop) -> Void)
+  /// Let go of the storage until it is resumed; the closure is told why not.
+  case suspend(@Sendable (FirestoreError?) -> Void)
+  /// Go on with the storage.
+  case resume(@Sendable (FirestoreError?) -> Void)
   case close(@Sendable () -> Void)
 }
 
@@ -56,6 +60,14 @@ struct ListenerBeginning: Sendable {
 extension DocumentStep {
   /// Whether it queues a write.
   var isWrite: Bool { if case .write = self { true } else { false } }
+
+  /// Whether it waits while the storage is suspended.
+  var awaitsStorage: Bool {
+    switch self {
+    case .nothing, .suspend, .resume, .close: false
+    default: true
+    }
+  }
 
   /// Whether it may use the storage, so that housekeeping waits.
   var usesStorage: Bool {

@@ -6,6 +6,8 @@ package enum CloseReason: Hashable, Sendable {
   case offline
   /// There is no way to a server.
   case noTransport
+  /// The database is suspended.
+  case suspended
   /// The database is being closed.
   case closing
   /// The server sent the client away.

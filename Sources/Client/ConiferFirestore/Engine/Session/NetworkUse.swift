@@ -10,6 +10,7 @@ final class NetworkUse {
   private var watch: (any NetworkWatch)?
   private let returned: @Sendable () -> Void
   private var isWanted = true
+  private var isSuspended = false
   private var hasEnded = false
   /// Whether writes and requests are sent.
   private(set) var isUsed = false
@@ -52,12 +53,18 @@ final class NetworkUse {
     if !isWanted, !wasListening { listening.setEnabled(false) }
   }
 
+  /// The storage is about to be suspended, or is open again. Listeners are not told that they are offline meanwhile.
+  func setSuspended(_ isSuspended: Bool) {
+    self.isSuspended = isSuspended
+    update(meanwhile: .unknown)
+  }
+
   /// Uses the network, or stops doing so, as things are now.
   ///
   /// - Parameter state: whether the server counts as out of reach when the network is left.
   func update(meanwhile state: OnlineState = .offline) {
     let takesIn = !recovery.isBlocked && !sending.hasUnstored && !sending.hasInDoubtCommits
-    let mayUse = hasServer && isWanted && !hasEnded && takesIn
+    let mayUse = hasServer && isWanted && !isSuspended && !hasEnded && takesIn
     set(mayUse, listens: mayUse && !recovery.blocksListens, state)
   }
 

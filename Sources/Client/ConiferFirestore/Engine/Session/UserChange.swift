@@ -27,6 +27,21 @@ struct UserChange {
     if !isDone { user.changeIsDeferred() }
   }
 
+  /// Another process may have changed the storage while it was suspended, and the network was not used: what is known
+  /// of it is read again.
+  func storeChanged() {
+    _ = recovery.attempt { () throws(StoreError) in
+      guard let lane = store.lane else { return }
+      try writes.storeChanged()
+      let token = try store.read { (view, _) throws(StoreError) in
+        try view.metadata(lane.tree, MetadataName.stream(lane.identity)) ?? []
+      }
+      sending.userChanged(token: token)
+      listening.changed(try written(lane, lane), .user)
+    }
+    listening.lost()
+  }
+
   private func show(_ identity: String) throws(StoreError) {
     guard let old = store.lane else { return }
     let new = Lane(tree: old.tree, identity: identity)

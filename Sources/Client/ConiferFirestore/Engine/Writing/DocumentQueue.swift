@@ -38,6 +38,21 @@ struct DocumentQueue {
     }
   }
 
+  /// What the queue holds.
+  func totals() -> Result<PendingWriteTotals, DatabaseError> {
+    guard store.lane != nil else { return .failure(store.engine.error) }
+    do throws(StoreError) {
+      return .success(
+        try store.read { (view, lane) throws(StoreError) in
+          let totals = try view.totals(lane)
+          return PendingWriteTotals(
+            pending: totals.pending, rejected: totals.rejected, bytes: totals.bytes)
+        })
+    } catch {
+      return .failure(DatabaseError(error, "The queue could not be read"))
+    }
+  }
+
   private func state(_ entry: QueueEntry, _ id: OutboundWriteID) -> WriteState {
     if case .sent = writes.progress.delivery(id) { return .sent }
     // The stream on which it was sent has ended.

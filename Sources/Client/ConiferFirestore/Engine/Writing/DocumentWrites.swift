@@ -164,6 +164,35 @@ final class DocumentWrites {
     }
   }
 
+  /// Another process may have changed the queue: the writes that it ended have ended here too.
+  ///
+  /// - Throws: when that cannot be read; it may be called again.
+  func storeChanged() throws(StoreError) {
+    outbox.storeChanged()
+    let ends = try store.read { (view, _) throws(StoreError) in
+      var ends: [(OutboundWriteID, WriteReceipt.Outcome)] = []
+      for id in progress.followed {
+        if let end = try view.finishedWrite(id.lane, id.number) {
+          ends.append((id, WriteReceipt.Outcome(end.outcome, id.lane)))
+        } else if case .rejected(let reason)? = try view.entry(id.lane, id.number)?.state {
+          let error = DatabaseError(FirestoreError(RejectionReason(reason).error))
+          ends.append((id, .rejected(error)))
+        }
+      }
+      return ends
+    }
+    for (id, outcome) in ends {
+      switch outcome {
+      case .acknowledged, .superseded: end(id, outcome, nil)
+      case .rejected(let error), .failed(let error): end(id, outcome, error)
+      case .discarded:
+        end(id, outcome, DatabaseError(.discarded, "Another process discarded the write."))
+      }
+    }
+    try waiters.ended()
+    try findLost()
+  }
+
   /// Writes whose records were lost have failed.
   ///
   /// - Parameter withdraw: whether a write is not on its way: one that is ends with the server's answer, or with the
@@ -195,6 +224,7 @@ final class DocumentWrites {
 
   /// Writes that were sent are of unknown outcome: they are sent again.
   func outcomeUnknown(_ ids: [OutboundWriteID]) {
+    if ids.isEmpty { return }
     let edits = ids.map { progress.endSending($0, .outcomeUnknown) }
     do throws(StoreError) {
       // The store takes no edit of a write whose record was lost.

@@ -1,0 +1,32 @@
+public import Foundation
+
+// What an app does when the system moves it to the background.
+extension Database {
+  /// Disconnects, makes all accepted writes durable, and lets go of the store's locks, until ``resume()``.
+  ///
+  /// The store is closed for this process meanwhile: another one may open it. What is asked of the database while it is
+  /// suspended, writes too, waits in memory in the order of the calls and is done by ``resume()``; ``close()`` ends it
+  /// with `closed`. A second call does nothing.
+  ///
+  /// - Throws: what the store does; the database goes on as before then.
+  public func suspend() async throws(DatabaseError) { try await engine.suspend() }
+
+  /// Takes the store again, connects, and does what was asked for meanwhile. Does nothing when not suspended.
+  ///
+  /// What another process did with the store meanwhile shows: writes that it queued are sent, and those that it had
+  /// answered have ended.
+  ///
+  /// - Throws: `storageBusy` while another process has the store open, or what the store does: the database stays
+  ///   suspended and loses nothing, and this may be called again.
+  public func resume() async throws(DatabaseError) { try await engine.resume() }
+
+  /// Waits until the server has answered all writes of the user that is signed in, or until a time.
+  ///
+  /// - Parameter deadline: when it returns in any case; it returns at once when that has passed, and earlier when the
+  ///   database is suspended or closed.
+  /// - Returns: what is left; ``PendingWriteTotals/pending`` is 0 when the queue is empty.
+  /// - Throws: what the store does.
+  public func drain(until deadline: Date) async throws(DatabaseError) -> PendingWriteTotals {
+    try await engine.drain(until: deadline.timeIntervalSince1970)
+  }
+}

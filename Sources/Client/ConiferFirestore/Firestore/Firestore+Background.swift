@@ -1,0 +1,40 @@
+public import ConiferEngine
+public import Foundation
+
+// What an app does when the system moves it to the background. The Apple SDK has nothing like it.
+extension Firestore {
+  /// Closes the connection, makes all accepted writes durable, and lets go of the store's locks, until ``resume()``.
+  ///
+  /// The store is closed for this process meanwhile: another one may open it. What is asked of the database while it is
+  /// suspended, writes too, waits in memory in the order of the calls and is done by ``resume()``; ``terminate()`` ends
+  /// it. Listeners are told nothing meanwhile. A second call does nothing.
+  ///
+  /// - Throws: what the store does, and the database goes on as before then; `failedPrecondition` after ``terminate()``.
+  public func suspend() async throws(FirestoreError) {
+    try await ask { (engine) throws(FirestoreError) in try await engine.suspend() }
+  }
+
+  /// Takes the store again, connects, and does what was asked for meanwhile. Does nothing when not suspended.
+  ///
+  /// What another process did with the store meanwhile shows: writes that it queued are sent, and those that it had
+  /// answered have ended.
+  ///
+  /// - Throws: `unavailable` while another process has the store open, or what the store does: the database stays
+  ///   suspended and loses nothing, and this may be called again; `failedPrecondition` after ``terminate()``.
+  public func resume() async throws(FirestoreError) {
+    try await ask { (engine) throws(FirestoreError) in try await engine.resume() }
+  }
+
+  /// Waits until the server has answered all writes of the user who is signed in, or until a time.
+  ///
+  /// - Parameter deadline: when it returns in any case; it returns at once when that has passed, and earlier when the
+  ///   database is suspended.
+  /// - Returns: what is left; `pending` is 0 when the queue is empty.
+  /// - Throws: what the store does; `failedPrecondition` after ``terminate()``; `cancelled`.
+  public func drain(until deadline: Date) async throws(FirestoreError) -> PendingWriteTotals {
+    let seconds = deadline.timeIntervalSince1970
+    return try await ask { (engine) throws(FirestoreError) in
+      try await engine.drain(until: seconds)
+    }
+  }
+}

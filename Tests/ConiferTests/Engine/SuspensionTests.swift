@@ -1,0 +1,288 @@
+import ConiferKeyValue
+import ConiferQuery
+import ConiferServer
+import ConiferStorage
+import ConiferTree
+import Foundation
+import TestSupport
+import Testing
+
+@testable import Conifer
+@testable import ConiferSync
+
+/// A database lets go of its store, and takes it again.
+@Suite struct SuspensionTests {
+  private func error(_ body: () async throws(DatabaseError) -> Void) async -> DatabaseError.Code? {
+    do throws(DatabaseError) {
+      try await body()
+      return nil
+    } catch { return error.code }
+  }
+
+  #if canImport(Glibc)
+    /// Whether the table lists a lock; a reading of it may miss lines while others change.
+    private func isLocked(_ directory: String) throws -> Bool {
+      try (0..<50).contains { _ in try !FileLocks.all(under: directory).isEmpty }
+    }
+
+    @Test(arguments: Store.durable)
+    func `A suspended database holds no lock, and has made durable what it accepted`(
+      _ store: Store
+    ) async throws {
+      let world = try World()
+      let device = world.device(store)
+      device.listenToValue("a", QueryTarget("a"))
+      await world.waitUntilIdle()
+      #expect(try isLocked(device.directory))
+      device.engine.goOffline()
+      let receipts = (0..<20).map { device.set("a", "\($0)") }
+      try await device.engine.suspend()
+      #expect(try FileLocks.lasting(under: device.directory).isEmpty)
+      #expect(try !isLocked(device.directory))
+      for receipt in receipts {
+        #expect(try await receipt.id != nil)
+        _ = try await receipt.durable
+      }
+      try await device.engine.suspend()
+      try await device.engine.resume()
+      #expect(try isLocked(device.directory))
+      device.engine.goOnline()
+      await world.waitUntilIdle()
+      #expect(world.data("a") == 19)
+      #expect(try await device.queued().isEmpty)
+    }
+  #endif
+
+  @Test(arguments: Store.allCases)
+  func `A suspended database is disconnected; after it everything goes on`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store)
+    device.listenToValue("a", QueryTarget("a"))
+    await world.waitUntilIdle()
+    #expect(world.server.sessions(in: World.namespace).count == 1)
+    try await device.engine.suspend()
+    while world.pump.step() {}
+    #expect(world.server.sessions(in: World.namespace).isEmpty)
+    #expect(device.engine.isConnected.current == false)
+    world.serverSets("a", "1")
+    try await device.engine.resume()
+    try await device.engine.resume()
+    await world.waitUntilIdle()
+    #expect(device.lines.take() == ["a value null", "a value 1"])
+    device.set("a", "2")
+    await world.waitUntilIdle()
+    #expect(world.data("a") == 2)
+  }
+
+  @Test(arguments: Store.allCases)
+  func `What is asked for meanwhile is done after it, in order`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store)
+    await world.waitUntilIdle()
+    try await device.engine.suspend()
+    let first = device.set("a", "1", "first")
+    device.get("get", QueryTarget("a"))
+    device.listenToValue("a", QueryTarget("a"))
+    let second = device.set("a", "2", "second")
+    device.add(3, at: "a", "sum")
+    try await device.engine.resume()
+    await world.waitUntilIdle()
+    #expect(try await first.id.map(\.number) ?? 0 < second.id.map(\.number) ?? 0)
+    #expect(world.data("a") == 5)
+    let lines = device.lines.take()
+    #expect(lines.contains { $0.hasPrefix("get got ") }, "\(lines)")
+    #expect(lines.filter { $0.hasSuffix("done") } == ["first done", "second done"])
+    #expect(lines.last { $0.hasPrefix("a ") } == "a value 5")
+  }
+
+  @Test(arguments: Store.durable)
+  func `While another owner has the store it stays suspended, and loses nothing`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    device.set("a", "1")
+    await device.idle()
+    try await device.engine.suspend()
+    let held = device.set("b", "2")
+    // The journal's lock is that of one process.
+    if store != .journal {
+      let other = try device.configuration.effectiveStorage.open()
+      for _ in 0..<2 { #expect(await error(device.engine.resume) == .storageBusy) }
+      try await other.close()
+    }
+    try await device.engine.resume()
+    #expect(try await held.id != nil)
+    #expect(try await device.queued().map(\.path) == ["a", "b"])
+    device.engine.goOnline()
+    await world.waitUntilIdle()
+    #expect(world.data == json(#"{"a":1,"b":2}"#))
+  }
+
+  @Test(arguments: Store.durable)
+  func `Writes that another owner sent meanwhile have ended, and those that it queued are sent`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    let add = #"{".sv":{"increment":1}}"#
+    device.listenToValue("n", QueryTarget("n"))
+    let receipts = (0..<5).map { _ in device.set("n", add) }
+    await device.idle()
+    try await device.engine.suspend()
+
+    var configuration = device.configuration
+    configuration.transport = world.server.transport()
+    let other = Database(configuration)
+    try await eventually("The other one sends nothing.") {
+      try await other.pendingWriteTotals().pending == 0
+    }
+    other.goOffline()
+    let late = other.reference(withPath: "late").enqueue(.set(1))
+    _ = try await late.durable
+    await other.close()
+
+    #expect(world.data("n") == 5)
+    try await device.engine.resume()
+    for receipt in receipts { #expect(try await receipt.outcome == .acknowledged) }
+    device.set("n", add)
+    device.engine.goOnline()
+    await world.waitUntilIdle()
+    #expect(world.data == json(#"{"n":6,"late":1}"#))
+    #expect(try await device.queued().isEmpty)
+    #expect(device.lines.take().last == "n value 6")
+  }
+
+  @Test(arguments: Store.durable)
+  func `A process that is killed while suspended loses nothing that it had accepted`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    for number in 0..<50 { device.set("a", "\(number)") }
+    try await device.engine.suspend()
+    let held = device.set("b", "1")
+    // What the next process finds.
+    let copy = device.directory + "-killed"
+    try FileManager.default.copyItem(atPath: device.directory, toPath: copy)
+    defer { try? FileManager.default.removeItem(atPath: copy) }
+    var configuration = device.configuration
+    configuration.storage = store.configuration(at: copy)
+    configuration.transport = world.server.transport()
+    let next = Database(configuration)
+    try await eventually("The queue is not sent.") {
+      try await next.pendingWriteTotals().pending == 0
+    }
+    // What waits in memory was not accepted.
+    #expect(world.data == json(#"{"a":49}"#))
+    await next.close()
+    await device.engine.close()
+    await #expect(throws: DatabaseError.self) { _ = try await held.id }
+  }
+
+  @Test(arguments: Store.allCases)
+  func `A suspended database can be closed, and what waited is told`(
+    _ store: Store
+  ) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    device.set("a", "1")
+    try await device.engine.suspend()
+    device.set("b", "2", "held")
+    device.get("get", QueryTarget("c"))
+    await device.engine.close()
+    #expect(await error(device.engine.suspend) == .closed)
+    #expect(await error(device.engine.resume) == .closed)
+    await withCheckedContinuation { done in device.queue.async { done.resume() } }
+    #expect(device.lines.take() == ["held closed", "get closed"])
+    guard store != .memory else { return }
+    await device.restart()
+    await world.waitUntilIdle()
+    #expect(world.data == json(#"{"a":1}"#))
+  }
+
+  @Test(arguments: Store.allCases)
+  func `No slice of housekeeping is done in a suspended store`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store) { $0.housekeeping = .automatic }
+    for number in 0..<100 { device.set(Path("k\(number)"), "1") }
+    await world.waitUntilIdle()
+    let runner = try #require(await device.engine.ask { $0.lifetime.storage.housekeeping })
+    device.clock.advance(by: 2_000)
+    try await device.engine.suspend()
+    #expect(!runner.slices.isUnderWay)
+    let begun = runner.slices.begun
+    device.clock.advance(by: 1_000_000)
+    #expect(runner.slices.begun == begun)
+    try await device.engine.resume()
+    try await eventually("It is never tidied again.") {
+      device.clock.advance(by: 2_000)
+      return runner.slices.begun > begun
+    }
+  }
+}
+
+/// A database waits for its queue to be empty, as long as it has time.
+@Suite struct DrainTests {
+  private func deadline(_ device: Device, in milliseconds: Int64) -> Date {
+    Date(timeIntervalSince1970: Double(device.clock.wallTime + milliseconds) / 1000)
+  }
+
+  /// Begins to wait; the engine knows of it when this returns.
+  private func drain(
+    _ device: Device, until deadline: Date
+  ) async -> Task<PendingWriteTotals, any Error> {
+    let engine = device.engine
+    let task = Task { try await engine.drain(until: deadline.timeIntervalSince1970) }
+    while await engine.ask({ $0.drains.count }) == 0, !task.isCancelled { await Task.yield() }
+    return task
+  }
+
+  @Test(arguments: Store.allCases)
+  func `It returns when the server has answered all writes`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store)
+    await world.waitUntilIdle()
+    for number in 0..<10 { device.set(Path("k\(number)"), "1") }
+    let task = await drain(device, until: .distantFuture)
+    await world.waitUntilIdle()
+    #expect(try await task.value == PendingWriteTotals())
+    #expect(world.data.childCount == 10)
+    // Nothing waits: it returns at once.
+    #expect(
+      try await device.engine.drain(until: Date.distantFuture.timeIntervalSince1970)
+        == PendingWriteTotals())
+  }
+
+  @Test(arguments: Store.allCases)
+  func `At the deadline it tells what is left`(_ store: Store) async throws {
+    let world = try World()
+    let device = world.device(store, isOnline: false)
+    for number in 0..<10 { device.set(Path("k\(number)"), "1") }
+    let task = await drain(device, until: deadline(device, in: 30_000))
+    device.clock.advance(by: 29_999)
+    #expect(await device.engine.ask { $0.drains.count } == 1)
+    device.clock.advance(by: 1)
+    let left = try await task.value
+    #expect(left.pending == 10 && left.bytes > 0)
+    // Its time is over already.
+    let passed = deadline(device, in: -1).timeIntervalSince1970
+    #expect(try await device.engine.drain(until: passed).pending == 10)
+  }
+
+  @Test func `A database that is suspended or closed meanwhile tells what is left`() async throws {
+    let world = try World()
+    let device = world.device(.memory, isOnline: false)
+    device.set("a", "1")
+    let first = await drain(device, until: .distantFuture)
+    try await device.engine.suspend()
+    #expect(try await first.value.pending == 1)
+    try await device.engine.resume()
+    let second = await drain(device, until: .distantFuture)
+    await device.engine.close()
+    #expect(try await second.value.pending == 1)
+    await #expect(throws: DatabaseError.self) { try await device.engine.drain(until: .infinity) }
+  }
+}
