@@ -27,7 +27,9 @@
         // "1: POSIX ADVISORY WRITE 4711 08:01:1234 0 EOF", device in hex, inode in decimal.
         files.insert("\(hex(major)):\(hex(minor)):\(info.st_ino)")
       }
-      let table = try String(contentsOfFile: "/proc/locks", encoding: .utf8)
+      // Its length is unknown, and it may be longer than one reading gives.
+      let file = FileHandle(forReadingAtPath: "/proc/locks")
+      let table = String(decoding: file?.readDataToEndOfFile() ?? Data(), as: UTF8.self)
       return table.split(separator: "\n").map(String.init).filter { line in
         line.split(separator: " ").contains { files.contains(String($0)) }
       }
