@@ -263,7 +263,8 @@ import Testing
   @Test func `queues the writes beside one whose document cannot be read`() async throws {
     let world = try world()
     faults.failOnce(.readDocument)
-    let receipts = try (1...3).map { try world.set("rooms/\($0)", 1) }
+    var receipts: [WriteReceipt] = []
+    try await world.together { receipts = try (1...3).map { try world.set("rooms/\($0)", 1) } }
     await world.waitUntilIdle()
     for receipt in receipts { #expect(try await receipt.id != nil) }
     #expect(world.server.sent.count == 3)

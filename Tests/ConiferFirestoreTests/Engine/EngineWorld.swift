@@ -188,8 +188,8 @@ final class EngineWorld {
     await waitUntilIdle()
   }
 
-  /// Has listeners begin that follow one another while the engine is busy; they have numbers from 0 on.
-  func listenTogether(_ paths: [String]) async throws {
+  /// Has the engine find all at once what the app asks for in a closure.
+  func together(_ body: () throws -> Void) async rethrows {
     let isFree = DispatchSemaphore(value: 0)
     await withCheckedContinuation { isBusy in
       engine.run { _ in
@@ -198,10 +198,17 @@ final class EngineWorld {
       }
     }
     defer { isFree.signal() }
-    for (number, path) in paths.enumerated() {
-      let options = ListenOptions(includesMetadataChanges: true)
-      engine.listen(ListenerID(number), try query(path), options) { [told] in
-        told.add("\(number): \(Self.text($0))")
+    try body()
+  }
+
+  /// Has listeners begin together; they have numbers from 0 on.
+  func listenTogether(_ paths: [String]) async throws {
+    try await together {
+      for (number, path) in paths.enumerated() {
+        let options = ListenOptions(includesMetadataChanges: true)
+        engine.listen(ListenerID(number), try query(path), options) { [told] in
+          told.add("\(number): \(Self.text($0))")
+        }
       }
     }
   }

@@ -33,8 +33,8 @@ final class PackedEngine: @unchecked Sendable {
   let mender: Mender
   let housekeeper: Housekeeper
   let incidentObserver = IncidentObserver()
-  /// The number of the newest commit when the store was suspended, or why it is not known.
-  private var suspendedAt: Result<StoreCommit?, StoreError>?
+  /// The number of the newest commit when the store was suspended; nil where it is not known.
+  private var suspendedAt: StoreCommit?
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
     self.activity = activity
@@ -249,21 +249,20 @@ final class PackedEngine: @unchecked Sendable {
   @discardableResult
   func resume() throws(StoreError) -> Bool {
     try writer.store.resume()
-    let isChanged: Bool
-    switch (suspendedAt, newestCommit) {
-    case (.success(let before)?, .success(let now)): isChanged = before != now
-    default: isChanged = true
-    }
+    let newest = newestCommit
+    let isChanged = newest == nil || newest != suspendedAt
     try forgetStore()
     try open(isNew: false)
     leaves.generations.resume()
     return isChanged
   }
 
-  /// The number of the newest commit; nil where commits have none.
-  private var newestCommit: Result<StoreCommit?, StoreError> {
-    Result { () throws(StoreError) in
-      try writer.read { (view) throws(StoreError) in try StoreCommit.read(view) }
+  /// The number of the newest commit; nil where it is not known.
+  private var newestCommit: StoreCommit? {
+    do throws(StoreError) {
+      return try writer.read { (view) throws(StoreError) in try StoreCommit.read(view) }.commit
+    } catch {
+      return nil
     }
   }
 
