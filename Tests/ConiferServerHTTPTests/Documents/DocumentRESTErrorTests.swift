@@ -220,7 +220,7 @@ import Testing
       "POST :commit", #"{"writes":[\#(large)]}"#, 400, "INVALID_ARGUMENT", "are allowed")
     let many = (0..<16).map { write.replacing("$", with: "\($0)") }.joined(separator: ",")
     await client.refuses(
-      "POST :commit", #"{"writes":[\#(many)]}"#, 400, "INVALID_ARGUMENT", "Split it")
+      "POST :commit", #"{"writes":[\#(many)]}"#, 400, "INVALID_ARGUMENT", "Split them")
     var deep = #"{"nullValue":null}"#
     for _ in 0..<21 { deep = #"{"mapValue":{"fields":{"a":\#(deep)}}}"# }
     await client.refuses(
