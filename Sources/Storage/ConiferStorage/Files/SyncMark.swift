@@ -79,8 +79,9 @@ final class SyncMarkFile {
     case mark(StoreCommit)
     /// A file that is not a mark: nothing is ever written there.
     case foreign
-    /// There may be a mark, but the system does not let it be read: nothing is written there.
-    case unreadable(cause: String)
+    /// There may be a mark, but it cannot be read now, or the system does not allow it: nothing is
+    /// written there.
+    case unreadable(cause: String, isDenied: Bool)
   }
 
   /// Reads the file, which may be written after that unless it is another's or cannot be read.
@@ -100,13 +101,15 @@ final class SyncMarkFile {
       case ELOOP, ENXIO: return .foreign
       // The store is in no directory.
       case ENOTDIR, ENAMETOOLONG: return .nothing
-      default: return .unreadable(cause: Self.words(number))
+      default:
+        let isDenied = number == EACCES || number == EPERM
+        return .unreadable(cause: Self.words(number), isDenied: isDenied)
       }
     }
     defer { Platform.close(file) }
     guard Self.isRegular(file) else { return .foreign }
     guard let bytes = Platform.read(file, at: 0, limit: 2 * SyncMark.length) else {
-      return .unreadable(cause: Self.words(errno))
+      return .unreadable(cause: Self.words(errno), isDenied: false)
     }
     guard SyncMark.isMark(bytes, of: store) else { return .foreign }
     access = .closed(isLong: bytes.count > SyncMark.length)

@@ -77,9 +77,10 @@ struct SyncedCommits {
         state = .lacking(stored: stored.commit, marked: mark.number, loss)
       }
     case .foreign: return file.map { .foreign(path: $0.path) }
-    case .unreadable(let cause):
+    case .unreadable(let cause, let isDenied):
       state = .blind
-      return file.map { .unreadable(path: $0.path, cause: cause) }
+      // What fails once is no damage: the next opening compares.
+      return isDenied ? file.map { .unreadable(path: $0.path, cause: cause) } : nil
     case .nothing, nil: break
     }
     return nil
