@@ -19,6 +19,8 @@ package final class EngineStorage {
   private var incidentPosition = IncidentPosition()
   /// What keeps it tidy while it is open; nil when nothing does.
   package private(set) var housekeeping: HousekeepingRunner?
+  /// Whether it has let go of its locks, and must be resumed before it is used.
+  package private(set) var isReleased = false
   private let logger: Logger
 
   package init(_ logger: Logger) { self.logger = logger }
@@ -151,14 +153,18 @@ extension EngineStorage {
 
   /// Makes all commits durable and lets go of every lock, once no slice of housekeeping is under way.
   ///
-  /// - Throws: what keeps it from being suspended; it goes on as before then.
+  /// - Throws: what keeps it from being suspended. It goes on as before then, unless `isReleased` says that
+  ///   it let go of its locks all the same and could not take them again.
   package nonisolated(nonsending) func suspend() async throws(DatabaseError) {
     guard let backend else { throw error }
     await housekeeping?.suspend()
     do throws(StoreError) {
       try await backend.suspend()
+      isReleased = true
     } catch {
-      housekeeping?.resume()
+      // A store may let go of its files before it fails.
+      isReleased = (try? await backend.resumeNotingChanges()) == nil
+      if !isReleased { housekeeping?.resume() }
       throw DatabaseError(error, "The storage could not be suspended")
     }
   }
@@ -171,6 +177,7 @@ extension EngineStorage {
     guard let backend else { throw error }
     do throws(StoreError) {
       let isChanged = try await backend.resumeNotingChanges()
+      isReleased = false
       housekeeping?.resume()
       return isChanged
     } catch {

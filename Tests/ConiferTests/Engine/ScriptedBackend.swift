@@ -36,6 +36,10 @@ final class ScriptedBackend: StorageBackend {
       var pinFailure: StoreError?
       /// Why nothing can be made durable.
       var hardenFailure: StoreError?
+      /// Why suspending fails, once the store has let go of its files.
+      var suspensionFailure: StoreError?
+      /// Why the store cannot be taken again.
+      var resumptionFailure: StoreError?
       /// Who waits for a commit to be durable, while that takes.
       var hardening: [CheckedContinuation<Void, Never>]?
     }
@@ -158,8 +162,14 @@ final class ScriptedBackend: StorageBackend {
     if let failure = script.counts.tidyFailure { throw failure }
     return try await inner.tidy(slice)
   }
-  func suspend() async throws(StoreError) { try await inner.suspend() }
-  func resume() async throws(StoreError) { try await inner.resume() }
+  func suspend() async throws(StoreError) {
+    try await inner.suspend()
+    if let failure = script.counts.suspensionFailure { throw failure }
+  }
+  func resume() async throws(StoreError) {
+    if let failure = script.counts.resumptionFailure { throw failure }
+    try await inner.resume()
+  }
   func close() async throws(StoreError) { try await inner.close() }
 }
 

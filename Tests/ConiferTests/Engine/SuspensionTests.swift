@@ -53,6 +53,33 @@ import Testing
     }
   #endif
 
+  @Test(arguments: Store.durable, [false, true])
+  func `A store that lets go of its files and fails is taken again, at once or by resuming`(
+    _ store: Store, _ isLost: Bool
+  ) async throws {
+    let world = try World()
+    let script = ScriptedBackend.Script()
+    let device = world.device(store) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
+    device.set("a", "1")
+    await world.waitUntilIdle()
+    let failure = StoreError(.io, "The disk fails, as the test asked for.")
+    script.change {
+      ($0.suspensionFailure, $0.resumptionFailure) = (failure, isLost ? failure : nil)
+    }
+    #expect(await error { () throws(DatabaseError) in try await device.engine.suspend() } != nil)
+    let receipt = device.set("a", "2")
+    if isLost {
+      #expect(await error { () throws(DatabaseError) in try await device.engine.resume() } != nil)
+      script.change { $0.resumptionFailure = nil }
+      try await device.engine.resume()
+    }
+    await world.waitUntilIdle()
+    #expect(try await receipt.id != nil)
+    #expect(world.data("a") == 2)
+  }
+
   @Test(arguments: Store.allCases)
   func `A suspended database is disconnected; after it everything goes on`(
     _ store: Store

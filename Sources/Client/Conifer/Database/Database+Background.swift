@@ -8,7 +8,8 @@ extension Database {
   /// suspended, writes too, waits in memory in the order of the calls and is done by ``resume()``; ``close()`` ends it
   /// with `closed`. A second call does nothing.
   ///
-  /// - Throws: what the store does; the database goes on as before then.
+  /// - Throws: what the store does: the database goes on as before then, or is suspended where the store let go of its
+  ///   files all the same; `resume()` takes them again.
   public func suspend() async throws(DatabaseError) { try await engine.suspend() }
 
   /// Takes the store again, connects, and does what was asked for meanwhile. Does nothing when not suspended.
@@ -22,8 +23,9 @@ extension Database {
 
   /// Waits until the server has answered all writes of the user that is signed in, or until a time.
   ///
-  /// - Parameter deadline: when it returns in any case; it returns at once when that has passed, and earlier when the
-  ///   database is suspended or closed.
+  /// - Parameter deadline: when it returns at the latest, once its turn has come: it waits like all other calls while the
+  ///   storage is opened or suspended, and while the token provider is asked who is signed in. It returns at once when the
+  ///   deadline has passed, and earlier when the database is then suspended or closed.
   /// - Returns: what is left; ``PendingWriteTotals/pending`` is 0 when the queue is empty.
   /// - Throws: what the store does.
   public func drain(until deadline: Date) async throws(DatabaseError) -> PendingWriteTotals {

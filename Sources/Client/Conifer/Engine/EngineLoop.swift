@@ -164,7 +164,11 @@ final class EngineLoop: StepHandler {
     do throws(DatabaseError) {
       try await storage.suspend()
     } catch {
-      connection.tell(.reasonEnded(.suspended))
+      if storage.isReleased {
+        suspension.begin()
+      } else {
+        connection.tell(.reasonEnded(.suspended))
+      }
       return error
     }
     suspension.begin()

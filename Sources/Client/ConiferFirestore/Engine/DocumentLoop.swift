@@ -160,7 +160,7 @@ final class DocumentLoop: StepHandler {
     do throws(DatabaseError) {
       try await store.engine.suspend()
     } catch {
-      network.setSuspended(false)
+      if store.engine.isReleased { suspension.begin() } else { network.setSuspended(false) }
       return FirestoreError(error)
     }
     suspension.begin()

@@ -9,7 +9,8 @@ extension Firestore {
   /// suspended, writes too, waits in memory in the order of the calls and is done by ``resume()``; ``terminate()`` ends
   /// it. Listeners are told nothing meanwhile. A second call does nothing.
   ///
-  /// - Throws: what the store does, and the database goes on as before then; `failedPrecondition` after ``terminate()``.
+  /// - Throws: what the store does: the database goes on as before then, or is suspended where the store let go of its
+  ///   files all the same; `resume()` takes them again. `failedPrecondition` after ``terminate()``.
   public func suspend() async throws(FirestoreError) {
     try await ask { (engine) throws(FirestoreError) in try await engine.suspend() }
   }
@@ -27,8 +28,9 @@ extension Firestore {
 
   /// Waits until the server has answered all writes of the user who is signed in, or until a time.
   ///
-  /// - Parameter deadline: when it returns in any case; it returns at once when that has passed, and earlier when the
-  ///   database is suspended.
+  /// - Parameter deadline: when it returns at the latest, once its turn has come: it waits like all other calls while the
+  ///   storage is opened or suspended, and while the token provider is asked who is signed in. It returns at once when the
+  ///   deadline has passed, and earlier when the database is then suspended or closed.
   /// - Returns: what is left; `pending` is 0 when the queue is empty.
   /// - Throws: what the store does; `failedPrecondition` after ``terminate()``; `cancelled`.
   public func drain(until deadline: Date) async throws(FirestoreError) -> PendingWriteTotals {
