@@ -3,6 +3,26 @@ import TestSupport
 import Testing
 
 @Suite struct `Overlays` {
+  /// A write that fails must not set the value that its increment began with.
+  @Test(arguments: [5, 7])
+  func `an increment with a condition on the version is done, or leaves the document alone`(
+    version: Int64
+  ) {
+    let path = Writes.path()
+    func document(_ n: Int64, _ version: Int64) -> Document {
+      Document(path, .found(["n": .integer(n)]), version: Writes.time(version))
+    }
+    let increment = FieldTransform(Writes.field("n"), .increment(.integer(1)))
+    let write = Mutation(
+      path, .patch(.empty, FieldMask([]), [increment]), if: .updateTime(Writes.time(5)))
+    let batch = MutationBatch([write], written: Writes.time(9)) { _ in document(1, 5) }
+    let shown = batch.applied(to: document(100, version))
+    #expect(shown.fields == ["n": version == 5 ? 101 : 100])
+    #expect(
+      (Overlay(of: [batch], over: document(100, version))?.applied(to: document(100, version))
+        ?? document(100, version)).fields == shown.fields)
+  }
+
   private static let names = ["a", "b", "c"]
 
   private static func field(_ random: inout Seeded) -> FieldPath {

@@ -162,7 +162,10 @@ import Testing
     }
   }
 
-  @Test func `What a query costs does not depend on the writes that wait elsewhere`() async throws {
+  @Test(arguments: [DocumentQuery.Source.collection(collection), .group("c")])
+  func `What a query costs does not depend on the writes that wait elsewhere`(
+    source: DocumentQuery.Source
+  ) async throws {
     let probe = ProbeStore()
     let backend = try PackedBackend(
       probe, name: "probe", options: StorageOptions(budget: nil, compression: .none))
@@ -170,7 +173,7 @@ import Testing
     let lane = Lane(tree: tree)
     let paths = try (0..<100).map { try Self.path("c/d\($0)") }
     try await backend.commit([.documents(tree, paths.map { .put(Self.document($0, 1)) })])
-    let query = DocumentQuery(.collection(try CollectionPath("c")), in: Self.database)
+    let query = DocumentQuery(source, in: Self.database)
     func cost() throws -> Int {
       try probe.counting {
         let answer = try backend.readDocuments { (view) throws(StoreError) in
@@ -189,5 +192,34 @@ import Testing
     }
     #expect(try cost() <= before + 2)
     #expect(try backend.verify().isSound)
+  }
+
+  @Test func `A refused write that makes its document too large is not queued again`() async throws
+  {
+    let backend = try Self.open(MemoryStore())
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let (lane, path) = (Lane(tree: tree), try Self.path("c/d"))
+    func write(_ name: String) throws -> StorageEdit {
+      let text = DocumentValue.string(String(repeating: "x", count: 700_000))
+      let write = try Mutation.merge(path, [(name, .value(text))], in: Self.database)
+      return .enqueue(
+        lane, MutationBatch([write], written: .zero) { Document($0, .unseen) }.payload)
+    }
+    let first = try await backend.commit([write("a")]).writes[0]
+    try await backend.commit([.setState(lane, first, .rejected(reason: "no"))])
+    let second = try await backend.commit([write("b")]).writes[0]
+    let error = await #expect(throws: StoreError.self) {
+      try await backend.commit([.setState(lane, first, .queued)])
+    }
+    #expect(error?.code == .tooLarge)
+    #expect(try backend.verify().isSound)
+    // Once there is room, it is.
+    try await backend.commit([.finish(lane, second, .discarded)])
+    try await backend.commit([.setState(lane, first, .queued)])
+    let shown = try backend.readDocuments { (view) throws(StoreError) in
+      try view.document(lane, path)
+    }
+    #expect(shown.fields?["a"] != nil && shown.fields?["b"] == nil)
+    try await backend.close()
   }
 }

@@ -93,6 +93,20 @@ import Testing
     try expectExactUsage(store.base, "after the mending")
   }
 
+  @Test func `A store that cannot be resumed stays suspended, and is resumed later`() async throws {
+    let (store, engine) = try await filled()
+    try engine.suspend()
+    store.unreadable.withLock {
+      $0 = StoreError.Place(space: Spaces.system.id, key: SystemKey.clock.bytes)
+    }
+    #expect(Result { () throws(StoreError) in try engine.resume() }.code == .io)
+    #expect(Result { () throws(StoreError) in try store.base.view() }.code == .suspended)
+    #expect(engine.leaves.generations.stable == nil)
+    try engine.resume()
+    #expect(engine.leaves.generations.stable != nil)
+    try expectExactUsage(store.base, "after the resuming")
+  }
+
   @Test func `Damage that a slice meets is repaired, and mending goes on`() async throws {
     let (store, engine) = try await filled()
     try engine.writer.change(.relaxed) { (tx) throws(StoreError) in try MendingMarker.add(tx, tree)

@@ -32,6 +32,8 @@ final class ProbeStore: OrderedStore {
   let walks = Mutex<[UInt8: Int]>([:])
   /// How many records walks and gets have lent.
   let lent = Mutex(0)
+  /// How many bytes of values walks and gets have lent.
+  let lentBytes = Mutex(0)
 
   /// How many records something was lent.
   func counting(_ body: () throws -> Void) rethrows -> Int {
@@ -165,7 +167,10 @@ private final class ProbeView: OrderedView {
       return true
     }
     if isUnreadable { throw StoreError(.io, "The disk did not answer.") }
-    return try base.get(space, key, read)
+    return try base.get(space, key) { value in
+      store.lentBytes.withLock { $0 += value.byteCount }
+      return read(value)
+    }
   }
   func walk(
     _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ value: RawSpan) -> Step
@@ -173,6 +178,7 @@ private final class ProbeView: OrderedView {
     store.walks.withLock { $0[space.id, default: 0] += 1 }
     try base.walk(space, origin) { key, value in
       store.lent.withLock { $0 += 1 }
+      store.lentBytes.withLock { $0 += value.byteCount }
       return visit(key, value)
     }
   }

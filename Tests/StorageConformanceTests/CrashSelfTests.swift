@@ -33,6 +33,8 @@ private final class FragileStore: OrderedStore {
     case tiresOfSyncing
     /// Makes two commits of every 32nd batch.
     case tearsSome
+    /// Says that something is damaged, whenever it is opened.
+    case inventsDamage
   }
 
   let base: LogStore
@@ -55,7 +57,7 @@ private final class FragileStore: OrderedStore {
     case .tearsSome:
       guard number % 32 == 0 else { return try base.apply(batch, durability) }
       return try applyTwice(batch, durability) { index, _ in index >= batch.edits.count / 2 }
-    case .hardensNothing: return try base.apply(batch, durability)
+    case .hardensNothing, .inventsDamage: return try base.apply(batch, durability)
     case .tearsBatches:
       return try applyTwice(batch, durability) { index, _ in index >= batch.edits.count / 2 }
     case .defersIndexes: return try applyTwice(batch, durability) { $1 == Spaces.indexes }
@@ -103,7 +105,10 @@ private final class FragileStore: OrderedStore {
       try PackedBackend(FragileStore(flaw, at: directory), name: "fragile", options: options)
     }
   }
-  var findings: [StoreFinding] { [] }
+  var findings: [StoreFinding] {
+    guard flaw == .inventsDamage else { return [] }
+    return [StoreFinding(file: "log", offset: 0, bytes: 1, words: "This is invented.")]
+  }
   func acknowledgeFindings() throws(StoreError) {}
   func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 
@@ -122,7 +127,7 @@ private final class FragileStore: OrderedStore {
       arguments: [
         (FragileStore.Flaw.liesAboutSync, Anomaly.lostAcknowledged),
         (.hardensNothing, .lostAcknowledged), (.tiresOfSyncing, .lostAcknowledged),
-        (.tearsBatches, .halfBatch), (.tearsSome, .halfBatch),
+        (.tearsBatches, .halfBatch), (.tearsSome, .halfBatch), (.inventsDamage, .wrongReport),
       ])
     private func orderedStore(_ flaw: FragileStore.Flaw, _ anomaly: Anomaly) async throws {
       let factory = FragileStore.stores(flaw)

@@ -21,12 +21,22 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
   case hidesIncidents
   /// Never answers, the first time that an error is due.
   case hangs
+  /// Deals rightly with damage, and says that it cannot notice some.
+  case excusesNeedlessly
+
+  private var overlooked: Set<Anomaly> {
+    switch self {
+    case .beginsAnew, .traps, .hangs: []
+    case .hidesIncidents: [.lostAcknowledged]
+    case .excusesNeedlessly: [.trap]
+    }
+  }
 
   var factory: BackendFactory {
     let right = Tested.smallLog(.none)
     return BackendFactory(
       name: "backend that \(self)", declared: right.declared, options: right.options,
-      evicts: true, overlooks: self == .hidesIncidents ? [.lostAcknowledged] : []
+      evicts: true, overlooks: overlooked
     ) { (directory, options) throws(StoreError) in
       do throws(StoreError) {
         guard self == .hidesIncidents else { return try right.open(directory, options) }
@@ -43,7 +53,7 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
           if access(note, F_OK) == 0 { throw error }
           close(creat(note, 0o600))
           while true { pause() }
-        case .hidesIncidents: throw error
+        case .hidesIncidents, .excusesNeedlessly: throw error
         }
       }
     }

@@ -10,6 +10,8 @@ final class MarkedStore: OrderedStore {
     /// What is stored in place of a batch.
     var change: @Sendable (Batch) -> Batch = { $0 }
     var findings: [StoreFinding] = []
+    /// Whether suspending fails, once the files are released.
+    var failsSuspending = false
   }
 
   private let base: LogStore
@@ -29,7 +31,12 @@ final class MarkedStore: OrderedStore {
   func view() throws(StoreError) -> any OrderedView { try base.view() }
   func size() throws(StoreError) -> StoreSize { try base.size() }
   func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
-  func suspend() throws(StoreError) { try base.suspend() }
+  func suspend() throws(StoreError) {
+    try base.suspend()
+    if behavior.withLock({ $0.failsSuspending }) {
+      throw StoreError(.io, "The sync failed, says the test.")
+    }
+  }
   func resume() throws(StoreError) { try base.resume() }
   func close() throws(StoreError) { try base.close() }
   var findings: [StoreFinding] { behavior.withLock { $0.findings } }

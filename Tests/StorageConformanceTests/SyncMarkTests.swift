@@ -440,6 +440,23 @@ import Testing
     #expect(try await lives.read().lost == 5)
   }
 
+  @Test("A suspension whose sync failed leaves a mark of what was synced before")
+  func failedSuspension() async throws {
+    var lives = try Lives("log")
+    defer { lives.remove() }
+    try await lives.run(4, images: [4])
+    try lives.put(lives.images[0])
+    let store = try MarkedStore(lives.path)
+    let backend = try PackedBackend(store, name: "log", options: Self.logOptions(lives.path))
+    let tree = try await backend.tree(named: "main")
+    let mark = try #require(lives.mark)
+    _ = try await backend.commit([.overwrite(tree, "b", 1)], .process)
+    store.behavior.withLock { $0.failsSuspending = true }
+    await #expect(throws: StoreError.self) { try await backend.suspend() }
+    try await backend.close()
+    #expect(lives.mark == mark)
+  }
+
   @Test("Who observes incidents hears of one from before")
   func observed() async throws {
     var lives = try Lives("log")

@@ -1,3 +1,4 @@
+import CLMDB
 import ConiferKeyValue
 public import ConiferStorage
 
@@ -49,5 +50,13 @@ extension StorageKind {
       own.initialMapSize = min(own.initialMapSize, bytes)
     }
     return .lmdb(at: url.path, options: options, lmdb: own)
+  }
+  .kept(by: library)
+
+  /// LMDB with its version.
+  private static var library: String {
+    var (major, minor, patch) = (Int32(0), Int32(0), Int32(0))
+    _ = mdb_version(&major, &minor, &patch)
+    return "LMDB \(major).\(minor).\(patch)"
   }
 }

@@ -12,6 +12,18 @@ extension LMDBStore {
   ) throws(StoreError) -> LMDBEnvironment {
     try Platform.makeDirectory(path)
     let owner = try OwnerLock(path: path + "/owner", for: files)
+    do throws(StoreError) {
+      return try openEnvironment(path, options, owner)
+    } catch {
+      // The next opening must look as far as this one.
+      if owner.wasLeftBehind { owner.leave() }
+      throw error
+    }
+  }
+
+  private static func openEnvironment(
+    _ path: String, _ options: LMDBOptions, _ owner: OwnerLock
+  ) throws(StoreError) -> LMDBEnvironment {
     if System.length(path + "/data.mdb") == nil { try LMDBFormat.create(in: path) }
     // A killed process may have left the file's name unsynced, and nothing later would sync it.
     try Platform.syncDirectory(path)

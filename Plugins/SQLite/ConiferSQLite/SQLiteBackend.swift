@@ -1,3 +1,4 @@
+import CSQLite
 import ConiferKeyValue
 public import ConiferStorage
 
@@ -51,4 +52,5 @@ extension StorageKind {
     }
     return .sqlite(at: url.path, options: options, sqlite: own)
   }
+  .kept(by: "SQLite \(String(cString: sqlite3_libversion()))")
 }

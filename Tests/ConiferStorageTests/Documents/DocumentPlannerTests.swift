@@ -86,6 +86,7 @@ import Testing
     let found = try answer(query.filtered(filter("a", .equal, 3)), index("a"), index("b"))
     #expect(try found.access == .indexes([[index("a")]]))
     #expect(found.rowsRead == 10 && found.documentsRead == 10 && !found.isSorted)
+    #expect(found.documentsDecoded == 10)
   }
 
   @Test func `The longest prefix of equalities wins, then the order, then a range`() throws {
@@ -202,6 +203,7 @@ import Testing
     let named = try query.filtered(.field(.documentID, .in, ["d7", "d8", "d700"]))
     let found = try answer(named)
     #expect(found.access == .names && found.documentsRead == 2 && found.hint == nil)
+    #expect(found.documentsDecoded == 2)
   }
 
   @Test func `The hint is the index that serves the query`() throws {

@@ -111,6 +111,7 @@ import Testing
       .put(Self.document("e/new", 1, read: 101)), .put(Self.document("c/d101", 2, read: 102)))
     answer = try world.answer()
     #expect(answer.explanation.plan == .matches && answer.explanation.documentsRead == 7)
+    #expect(answer.explanation.documentsDecoded == 7)
     #expect(answer.documents.map(\.path.id) == ["d120", "d140", "d160", "d180", "new"])
     // Read again, a document has one row, at its new time.
     try await world.commit(.put(Self.document("c/new", 1, read: 103)))

@@ -288,4 +288,45 @@ import Testing
     #expect(
       many <= few + few / 4, "\(few) records for an answer, \(many) where six times as many wait")
   }
+
+  @Test(arguments: [false, true])
+  func `Of a waiting batch an answer reads as much a document, however many it writes`(
+    isMerge: Bool
+  ) async throws {
+    func cost(_ count: Int) async throws -> Int {
+      let probe = ProbeStore()
+      let backend = try PackedBackend(
+        probe, name: "probe", options: StorageOptions(budget: nil, compression: .none))
+      let tree = try await backend.tree(named: "documents", order: .documents)
+      let lane = Lane(tree: tree)
+      let paths = try (0..<count).map { try DocumentPath("c/\($0)") }
+      func batch(_ number: Int) throws -> MutationBatch {
+        let writes = try paths.map { path in
+          let pairs = [("n", WriteValue.increment(1))]
+          return isMerge
+            ? try Mutation.merge(path, pairs, in: Self.database)
+            : try Mutation.set(path, pairs, in: Self.database)
+        }
+        return MutationBatch(writes, written: Self.time(Int64(number))) { Document($0, .unseen) }
+      }
+      let writes = try await backend.commit(
+        (0..<3).map { .enqueue(lane, try batch($0).payload) }
+      ).writes
+      let before = probe.lentBytes.withLock { $0 }
+      let words = paths.map { Document($0, .found(["n": 1]), version: Self.time(1000)) }
+      try await backend.commit([
+        .documents(tree, words.map { .put($0) }), .finish(lane, writes[0], .acknowledged),
+      ])
+      let total = probe.lentBytes.withLock { $0 } - before
+      #expect(try backend.verify().isSound)
+      let shown = try backend.readDocuments { (view) throws(StoreError) in
+        try view.document(lane, paths[0])
+      }
+      #expect(shown.fields?["n"] == .integer(isMerge ? 3 : 1))
+      try await backend.close()
+      return total / count
+    }
+    let (few, many) = try await (cost(40), cost(400))
+    #expect(many <= few * 2, "\(few) bytes a document, \(many) of a batch of ten times as many")
+  }
 }

@@ -126,6 +126,7 @@ import Testing
       let index = try DocumentIndex("c", index(fields[0], fields[1]).fields)
       let found = try answer(both, index)
       #expect(found.documentsRead == 40 && found.documents.count == 40, "\(index)")
+      #expect(found.documentsDecoded == 40, "\(index)")
       #expect(found.rowsRead >= 40 && found.rowsRead <= most, "\(index): \(found.rowsRead)")
       #expect(found.isSorted == isSorted, "\(index)")
     }

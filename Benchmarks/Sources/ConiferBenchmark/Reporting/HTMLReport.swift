@@ -53,7 +53,10 @@ public struct HTMLReport: Sendable {
         "name": workload.rawValue, "title": workload.title, "lines": lines.map(line),
       ]
     }
-    return ["durability": table.durability, "workloads": workloads]
+    return [
+      "durability": table.durability, "cautions": [table.caution].compactMap { $0 },
+      "workloads": workloads,
+    ]
   }
 
   private static func line(_ line: Summary.Line) -> [String: Any] {

@@ -5,13 +5,23 @@ extension Summary {
   ///   medians.
   public func markdown(isWhole: Bool = true) -> String {
     tables.map { table in
-      ["Every commit `.\(table.durability)`:", "", table.markdown(isWhole: isWhole)]
-        .joined(separator: "\n")
+      ["Every commit `.\(table.durability)`:", table.caution, "", table.markdown(isWhole: isWhole)]
+        .compactMap { $0 }.joined(separator: "\n")
     }.joined(separator: "\n\n")
   }
 }
 
 extension Summary.Table {
+  /// What the table must not be used for; nil for nothing.
+  ///
+  /// At `.power` all flush each commit. Below that an engine may flush at its own moments, and each does at others.
+  var caution: String? {
+    durability == "power"
+      ? nil
+      : "Here engines flush at moments of their own: a row says what one engine gains by the weaker durability, "
+        + "and nothing of one engine beside another."
+  }
+
   func markdown(isWhole: Bool) -> String {
     var lines = ["| | " + candidates.joined(separator: " | ") + " |"]
     lines.append("|---|" + String(repeating: "---|", count: candidates.count))
@@ -47,7 +57,7 @@ extension RunRecord {
     let gib = Double(machine.memory) / Double(1 << 30)
     let sync = machine.appendAndSync.map { Number.short($0) }.joined(separator: " / ")
     return [
-      "Plan \(plan.name), \(plan.rounds) rounds, seed \(plan.seed), \(started).",
+      "Plan \(plan.name), \(plan.rounds) rounds, seed \(plan.seed), \(started), commit \(commit ?? "not known").",
       "\(machine.processor), \(Number.short(gib)) GiB; \(machine.system); \(machine.fileSystem).",
       "256 bytes appended and synced: \(sync) µs (p50 / p99).",
       "Engines in C: \(machine.engines.joined(separator: ", ")).",

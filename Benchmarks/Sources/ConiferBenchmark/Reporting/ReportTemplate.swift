@@ -55,6 +55,7 @@ enum ReportTemplate {
     {{/bars}}</tbody></table></div>{{/bars.empty()}}
     {{#tables}}
     <h2>Every commit .{{durability}}</h2>
+    {{#cautions}}<p>{{.}}</p>{{/cautions}}
     {{#workloads}}
     <h3>{{name}}. {{title}}</h3>
     {{#lines}}

@@ -6,6 +6,8 @@ public struct RunRecord: Codable, Sendable {
   public var format = 1
   /// When it began, and when it ended.
   public var started = Date.now.formatted(.iso8601), finished = ""
+  /// What was built, as `CONIFER_COMMIT` says it: a commit, with a plus sign when files differed from it.
+  public var commit = ProcessInfo.processInfo.environment["CONIFER_COMMIT"]
   /// How much was done.
   public var plan: Plan
   /// Where.

@@ -29,6 +29,8 @@ public struct MutationBatch: Sendable, Hashable {
     let bases = mutations.compactMap { mutation -> Mutation? in
       // A set replaces the field before it increments it, so applying it twice has the same result.
       guard case .patch(_, _, let transforms) = mutation.change else { return nil }
+      // Nor has one of a version that the document has no longer.
+      if case .updateTime = mutation.precondition { return nil }
       // Where the server's word is not known, neither is the earlier value: what comes is incremented.
       let shown = document(mutation.path)
       guard shown.hasServersWord else { return nil }

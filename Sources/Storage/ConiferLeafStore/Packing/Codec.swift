@@ -18,6 +18,15 @@ package final class Codec: Sendable {
     #endif
   }
 
+  /// The version of the zstd that is linked; nil without it.
+  package static var zstdVersion: String? {
+    #if Zstd
+      ZSTD_versionString().map { String(cString: $0) }
+    #else
+      nil
+    #endif
+  }
+
   /// How a body is stored; numbers are part of the format.
   package enum Method: UInt8, Sendable {
     case raw = 0

@@ -25,6 +25,8 @@ public struct StorageKind: Sendable {
   /// The names of which one at least stands in the directory of every store of this kind, so that
   /// a program can tell whether, and of which kind, a store is there without opening it.
   package let files: [String]
+  /// The library that keeps the bytes, with its version; nil where there is none, or it does not say.
+  package private(set) var library: String?
   let make: @Sendable (StorageURL, StorageOptions) throws(StoreError) -> StorageConfiguration
 
   /// A kind of backend.
@@ -48,6 +50,15 @@ public struct StorageKind: Sendable {
     self.needsPath = needsPath
     self.files = files
     self.make = make
+  }
+
+  /// The same kind, kept by a library.
+  ///
+  /// - Parameter library: its name and version, such as `SQLite 3.40.1`.
+  package func kept(by library: String) -> StorageKind {
+    var kind = self
+    kind.library = library
+    return kind
   }
 
   /// The options that every backend takes.

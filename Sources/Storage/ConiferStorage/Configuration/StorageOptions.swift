@@ -15,6 +15,9 @@ public enum Compression: Hashable, Sendable, CustomStringConvertible {
   /// What the package was built for: zstd level 5, or nothing without the trait `Zstd`.
   public static var standard: Compression { Codec.hasZstd ? .zstd(level: standardLevel) : .none }
 
+  /// The library that compresses, with its version; nil in a build without one.
+  package static var library: String? { Codec.zstdVersion.map { "zstd \($0)" } }
+
   /// The level of zstd; nil for nothing.
   var level: Int? {
     switch self {

@@ -59,17 +59,16 @@ public struct StorageUsage: Hashable, Sendable {
   }
 }
 
-/// A report of damage that a store could not read and dropped or set aside instead of losing it
+/// A report of damage that a store met, and dropped, set aside or left where it is, instead of losing it
 /// silently.
 public struct Incident: Hashable, Sendable, CustomStringConvertible {
-  /// Whether damaged data was dropped or set aside, and what kind of data it was.
+  /// Whether damaged data was dropped, set aside or left, and what kind of data it was.
   public enum Kind: String, Sendable {
     /// A damaged range of the cache was dropped; the queries over it are incomplete now.
     case cacheRangeDropped
-    /// A damaged range of an authority's data was moved out of its place with its bytes; reading it fails.
-    ///
-    /// Packed backends never do this: the range stays where it is, and `verify` reports it.
-    case rangeSetAside
+    /// A damaged range of data that must not be dropped, such as an authority's, was met. It stays where it is with its
+    /// bytes: what reads or changes it fails, and all around it goes on.
+    case rangeUnreadable
     /// A damaged queued write was set aside with its bytes.
     case writeSetAside
     /// Another damaged record was set aside with its bytes.

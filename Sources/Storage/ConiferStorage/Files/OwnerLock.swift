@@ -136,7 +136,12 @@ public final class OwnerLock: Sendable {
 
   /// Lets go of the lock, and of the file leaves the kind of the store alone; a second call does
   /// nothing.
-  public func release() {
+  public func release() { release(clearingName: true) }
+
+  /// Lets go of the lock as the death of the process would: the next owner finds that it was left behind.
+  package func leave() { release(clearingName: false) }
+
+  private func release(clearingName: Bool) {
     let held = held.withLock { held in
       defer { held.file = -1 }
       return held
@@ -150,7 +155,7 @@ public final class OwnerLock: Sendable {
     }
     // The lock is still held here, so this cannot erase the next owner's name. If it fails, the
     // name is stale, which does no harm: only the kernel's lock counts.
-    _ = ftruncate(file, off_t(held.kindLength))
+    if clearingName { _ = ftruncate(file, off_t(held.kindLength)) }
     // The lock is released explicitly, not by closing the file: a child process that is just being
     // started holds the open file for a moment.
     Self.unlock(file)
@@ -181,13 +186,15 @@ public final class OwnerLock: Sendable {
   }
 
   /// Tries to lock; zero or an `errno`.
-  private static func lock(_ file: Int32) -> Int32 {
+  ///
+  /// - Parameter isShared: whether others may have it too, if they only look as well.
+  static func lock(_ file: Int32, isShared: Bool = false) -> Int32 {
     while true {
       #if canImport(Darwin)
-        let result = flock(file, LOCK_EX | LOCK_NB)
+        let result = flock(file, (isShared ? LOCK_SH : LOCK_EX) | LOCK_NB)
       #else
         var whole = flock()
-        whole.l_type = Int16(F_WRLCK)
+        whole.l_type = Int16(isShared ? F_RDLCK : F_WRLCK)
         whole.l_whence = Int16(SEEK_SET)
         let result = fcntl(file, setOpenFileLock, &whole)
       #endif
@@ -196,7 +203,7 @@ public final class OwnerLock: Sendable {
     }
   }
 
-  private static func unlock(_ file: Int32) {
+  static func unlock(_ file: Int32) {
     #if canImport(Darwin)
       _ = flock(file, LOCK_UN)
     #else

@@ -10,7 +10,7 @@ internal import ConiferLeafStore
 #endif
 
 /// The bytes of a mark: the newest commit of a store that survives power loss.
-enum SyncMark {
+package enum SyncMark {
   static let length = 32
   private static let title = Bytes("synced 1".utf8)
 
@@ -35,6 +35,18 @@ enum SyncMark {
     guard bytes.count <= length else { return false }
     if bytes.allSatisfy({ $0 == 0 }) { return true }
     return bytes.count == length && StoreKey.number(atEndOf: Bytes(bytes[8..<16])) == store
+  }
+}
+
+extension SyncMark {
+  /// What lies in the place of a directory's mark, in words; nothing is changed.
+  package static func words(in directory: String) -> String {
+    switch SyncMarkFile(in: directory).read(of: nil) {
+    case .nothing: "none"
+    case .mark(let commit): "commit \(commit.number) survives power loss"
+    case .foreign: "a file that is not a mark"
+    case .unreadable(let cause, _): "it cannot be read: \(cause)"
+    }
   }
 }
 

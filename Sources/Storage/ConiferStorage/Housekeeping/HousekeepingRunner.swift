@@ -77,6 +77,9 @@ package final class HousekeepingRunner: Sendable {
     state.withLock { ($0.begun, $0.schedule.isSlicing) }
   }
 
+  /// How many commits it was told of.
+  package var commits: Int { state.withLock { $0.schedule.commits } }
+
   /// The most slices that a commit has waited for.
   package var mostSlicesWaitedFor: Int { state.withLock { $0.schedule.mostSlicesWaitedFor } }
 

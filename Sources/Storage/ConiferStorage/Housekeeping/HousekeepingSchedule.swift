@@ -74,6 +74,8 @@ package struct HousekeepingSchedule: Sendable {
   private var slicesWaitedFor = 0
   /// The most slices that a commit has waited for, from its call until it was made or as durable as asked.
   package private(set) var mostSlicesWaitedFor = 0
+  /// How many commits it was told of.
+  package private(set) var commits = 0
   /// The delay after the last error; nil when the last slice did not fail.
   private var retry: Int64?
 
@@ -95,6 +97,7 @@ package struct HousekeepingSchedule: Sendable {
   /// A commit begins to wait.
   package mutating func commitBegan(at now: Int64) {
     used(at: now)
+    commits += 1
     if waiting == 0 { slicesWaitedFor = isSlicing ? 1 : 0 }
     waiting += 1
   }

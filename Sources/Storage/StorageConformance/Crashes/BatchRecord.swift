@@ -163,6 +163,7 @@ struct BatchRecord {
     var model = Model()
     try opened(directory) { store in
       model = try state(of: store, atLeast: least, atMost: bounds.issued)
+      try requireSound(store)
       var batch = Batch()
       batch.put(.a, [1], [1])
       batch.delete(.b, [1])
@@ -172,6 +173,14 @@ struct BatchRecord {
     try opened(directory) { store in
       try store.reading { try model.compare($0, Self.spaces, "after one more batch") }
     }
+  }
+
+  /// Requires that a store that was only cut off tells of no damage.
+  private func requireSound(_ store: any OrderedStore) throws {
+    var first = store.findings.first
+    _ = try store.verify { first = first ?? $0 }
+    guard let first else { return }
+    throw ConformanceFailure(.wrongReport, "nothing is damaged, and the store says: \(first.words)")
   }
 
   private func opened(_ directory: String, _ body: (any OrderedStore) throws -> Void) throws {

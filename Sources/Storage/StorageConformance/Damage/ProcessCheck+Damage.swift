@@ -107,7 +107,7 @@ extension ProcessCheck {
   }
 
   /// From this number of damaged stores on, each excuse must have been needed.
-  private static let manyDamages = 2000
+  @TaskLocal static var manyDamages = 2000
 
   private static func words(_ anomalies: Set<Anomaly>) -> String {
     anomalies.map(\.rawValue).sorted().joined(separator: ", ")

@@ -12,7 +12,7 @@ struct CheckRun {
   var defaultAnomaly: Anomaly
 
   /// Runs the check and reports the result. When the check runs as a part of another check, the
-  /// other check reports its counts, and does not apply if this one does not.
+  /// other check reports its counts, does not apply if this one does not, and is kept in part if this one is.
   ///
   /// - Throws: ``ConformanceFailure`` when it failed; nothing when it turned out not to apply.
   func perform(_ body: () async throws -> Void) async throws {
@@ -20,6 +20,7 @@ struct CheckRun {
     if let whole = CheckRecord.current {
       for (name, count) in result.counts { whole.count(name, count) }
       if result.outcome == .leftOut { throw NotApplicable(result.reason ?? check) }
+      if result.outcome == .partly { whole.exempts(result.reason ?? check) }
     } else {
       ReportFile.append(result)
     }

@@ -96,6 +96,7 @@ final class Committer {
         durability = max(durability, pending.durability)
       } catch {
         if repairer.policy.repairs(error, tried) { throw error }
+        repairer.policy.note(error)
         tx.restore(saved)
         outcomes.append(.failure(error))
       }
@@ -266,7 +267,7 @@ struct CommitApplier {
       if case .rejected = state {
         try recordChange(lane, id, from: .unanswered)
       } else {
-        try recordChange(lane, id, from: .rejected)
+        try recordChange(lane, id, from: .rejected, queuesAgain: true)
       }
       try queue(lane).setState(id, state)
     case .finish(let lane, let id, let outcome):
@@ -362,14 +363,18 @@ struct CommitApplier {
   /// - Parameters:
   ///   - section: the section of the lane that it must be in; nil for any.
   ///   - ends: whether the write leaves the queue.
+  ///   - queuesAgain: whether it waits from now on.
   private mutating func recordChange(
-    _ lane: Lane, _ id: WriteID, from section: QueueReader.Section? = nil, ends: Bool = false
+    _ lane: Lane, _ id: WriteID, from section: QueueReader.Section? = nil, ends: Bool = false,
+    queuesAgain: Bool = false
   ) throws(StoreError) {
     guard try info(lane.tree).order == .documents, let found = try queue(lane).reader.find(id),
       section == nil || found.section == section
     else { return }
     if ends {
       try overlays.didFinish(id, found.entry.payload, in: lane)
+    } else if queuesAgain {
+      try overlays.didReplace(id, found.entry.payload, in: lane)
     } else {
       overlays.didChange(found.entry.payload, in: lane)
     }

@@ -50,6 +50,7 @@ final class Housekeeper {
       }
     } catch {
       guard repairer.policy.leavesAsIs(error) else { throw error }
+      repairer.policy.note(error)
       // Damage that must not be set aside is left as it is, with the neighbouring runs.
       return try writer.read { (view) throws(StoreError) in try pass.skip(view) }
     }

@@ -250,20 +250,26 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
 
   /// Runs a closure that reads, and again each time a repair removed the damage that it met.
   private func repairing<R>(_ body: () throws(StoreError) -> R) throws(StoreError) -> R {
-    try engine.policy.retrying { (_) throws(StoreError) in
-      try body()
-    } repair: { (place) throws(StoreError) in
-      // A repair is work of the store, so it cannot run within other work.
-      guard !thread.isWorking else { return }
-      // Other commits may come between the commits of a repair.
-      var repair = RepairProgress(place)
-      while !repair.isDone {
-        let begun = repair
-        repair = try waiting { (engine) throws(StoreError) in try engine.repairer.step(begun) }
+    do throws(StoreError) {
+      return try engine.policy.retrying { (_) throws(StoreError) in
+        try body()
+      } repair: { (place) throws(StoreError) in
+        // A repair is work of the store, so it cannot run within other work.
+        guard !thread.isWorking else { return }
+        // Other commits may come between the commits of a repair.
+        var repair = RepairProgress(place)
+        while !repair.isDone {
+          let begun = repair
+          repair = try waiting { (engine) throws(StoreError) in try engine.repairer.step(begun) }
+        }
+      } recover: { () throws(StoreError) in
+        guard !thread.isWorking else { return false }
+        return try waiting { (engine) throws(StoreError) in try engine.repairer.recover() }
       }
-    } recover: { () throws(StoreError) in
-      guard !thread.isWorking else { return false }
-      return try waiting { (engine) throws(StoreError) in try engine.repairer.recover() }
+    } catch {
+      // The store's thread reports damage that was met and stays.
+      if engine.policy.left.hasUnreported { submit(.task { _ in }) }
+      throw error
     }
   }
 

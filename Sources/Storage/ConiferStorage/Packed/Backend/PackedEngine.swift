@@ -85,6 +85,7 @@ final class PackedEngine: @unchecked Sendable {
       }
     }
     commit(&group)
+    reportLeftDamage()
     return evictor.hasWork || indexBuilder.hasWork || mender.hasWork
   }
 
@@ -192,6 +193,13 @@ final class PackedEngine: @unchecked Sendable {
     }
   }
 
+  /// Reports the damage that was met and stays as it is, each place once.
+  private func reportLeftDamage() {
+    for place in policy.left.take() {
+      do throws(StoreError) { try repairer.reportLeft(place) } catch { policy.left.forget(place) }
+    }
+  }
+
   /// Reports, once, what stands in the place of the store's mark.
   private func report(_ obstacle: SyncedCommits.Obstacle) {
     let words: String
@@ -230,11 +238,9 @@ final class PackedEngine: @unchecked Sendable {
     mender.stop()
     leaves.generations.stop()
     suspendedAt = newestCommit
-    writer.synced.willRelease()
-    do throws(StoreError) {
-      try writer.store.suspend()
-      writer.synced.didRelease()
-    } catch {
+    do throws(StoreError) { try release() } catch {
+      // No sync covers what the mark would name next.
+      writer.synced.forget()
       leaves.generations.resume()
       // If the store is closed or suspended after all, this fails, and mending begins at the next
       // opening.
@@ -243,7 +249,14 @@ final class PackedEngine: @unchecked Sendable {
     }
   }
 
-  /// Opens the suspended store again; another process may have used it meanwhile.
+  private func release() throws(StoreError) {
+    writer.synced.willRelease()
+    try writer.store.suspend()
+    writer.synced.didRelease()
+  }
+
+  /// Opens the suspended store again; another process may have used it meanwhile. When that fails, it is suspended as
+  /// before.
   ///
   /// - Returns: whether one has committed, as far as that is known.
   @discardableResult
@@ -251,8 +264,14 @@ final class PackedEngine: @unchecked Sendable {
     try writer.store.resume()
     let newest = newestCommit
     let isChanged = newest == nil || newest != suspendedAt
-    try forgetStore()
-    try open(isNew: false)
+    do throws(StoreError) {
+      try forgetStore()
+      try open(isNew: false)
+    } catch {
+      mender.stop()
+      try? release()
+      throw error
+    }
     leaves.generations.resume()
     return isChanged
   }

@@ -65,6 +65,10 @@ enum DamageCost {
 /// Decides whether a damaged record is repaired, and retries the operation that met it.
 struct DamagePolicy: Sendable {
   let role: StoreRole
+  /// What stays as it is, and is to be reported.
+  let left = LeftDamage()
+
+  init(role: StoreRole) { self.role = role }
 
   /// Whether a damaged record is repaired: an authority never drops its data.
   func repairs(_ place: StoreError.Place) -> Bool {
@@ -87,6 +91,11 @@ struct DamagePolicy: Sendable {
   func leavesAsIs(_ error: StoreError) -> Bool {
     guard error.code == .damaged, let place = error.place else { return false }
     return !repairs(place)
+  }
+
+  /// Notes damage that stays as it is, for a report.
+  func note(_ error: StoreError) {
+    if leavesAsIs(error), let place = error.place { left.met(place) }
   }
 
   /// Runs a closure, and again after each repair of damage that it met.
@@ -116,6 +125,7 @@ struct DamagePolicy: Sendable {
         continue
       }
       guard repairs(failure, tried), let place = failure.place else {
+        note(failure)
         throw failure.place.flatMap { failedRepairs[$0] }.map(failure.unrepaired) ?? failure
       }
       tried.insert(place)

@@ -9,7 +9,7 @@ enum Incidents {
   static let maximumCacheBytes = 64 << 10
 
   private static let codes: [(Incident.Kind, UInt8)] = [
-    (.cacheRangeDropped, 1), (.rangeSetAside, 2), (.writeSetAside, 3), (.recordSetAside, 4),
+    (.cacheRangeDropped, 1), (.rangeUnreadable, 2), (.writeSetAside, 3), (.recordSetAside, 4),
   ]
 
   /// Whether this version knows the kind of a report by its number.

@@ -54,6 +54,21 @@ struct Repairer {
     return next
   }
 
+  /// Reports a damaged record that stays as it is, unless it was reported before.
+  func reportLeft(_ place: StoreError.Place) throws(StoreError) {
+    guard let space = Spaces.all.first(where: { $0.id == place.space }) else { return }
+    let isOfTree = space != Spaces.system && place.key.count >= 4
+    let tree = isOfTree ? StoreKey.tree(place.key) : TreeID(rawValue: 0)
+    try change(.process) { (repair) throws(StoreError) in
+      let order = isOfTree ? try Trees.info(repair.tx, tree)?.order : nil
+      let words = RecordName.words(space, place.key, order)
+      let incident = Incident(kind: .rangeUnreadable, tree: tree, place: words, bytes: [])
+      guard try !Incidents.all(repair.tx).contains(incident) else { return }
+      repair.tx.frees = true
+      try Incidents.add(repair.tx, incident)
+    }
+  }
+
   /// Changes records in one commit of a repair.
   func change<R>(
     _ durability: Durability, _ body: (RecordRepair) throws(StoreError) -> R

@@ -7,18 +7,20 @@ import ConiferTree
 struct OverlayEditor {
   private let tx: LeafTransaction
   private let lane: Lane
-  private let info: TreeInfo
   private let rows: OverlayRows
   private let documents: DocumentReader<RunEditor>
+  private let reader: QueueReader
+  private let waiting: WaitingBatches
   /// How many writes are checked to find that an overlay is unchanged.
   private static let writesChecked = 16
 
-  init(_ tx: LeafTransaction, _ info: TreeInfo, _ lane: Lane) {
+  init(_ tx: LeafTransaction, _ info: TreeInfo, _ lane: Lane) throws(StoreError) {
     self.tx = tx
     self.lane = lane
-    self.info = info
     rows = OverlayRows(view: tx, lane: lane)
     documents = DocumentReader(runs: tx.editor(lane.tree))
+    reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
+    waiting = WaitingBatches(reader)
   }
 
   /// Applies batches that are being queued to a document with its overlay.
@@ -56,21 +58,21 @@ struct OverlayEditor {
   ///   on. What waited before was measured then, and must not keep the server's word from being stored.
   /// - Throws: `tooLarge` when a document that is measured is larger than the service accepts.
   func rebuild(_ path: DocumentPath, measuring new: Set<WriteID> = []) throws(StoreError) {
-    let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     let place = DocumentKey.treePath(path)
     let base = try Self.knownBase(path, documents.runs)
     let isLater = try rows.isLater(rows.key(path))
     if base == nil || isLater, try reader.isTouched(place) { return }
-    // Batches that a later version queued are not shown, and stay queued.
-    let entries = try reader.entries(touching: place)
-    let batches = entries.compactMap { MutationBatch($0.payload) }
-    if let base, let first = entries.firstIndex(where: { new.contains($0.id) }) {
-      let earlier = entries[..<first].compactMap { MutationBatch($0.payload) }
-      var shown = earlier.reduce(base) { $1.applied(to: $0) }
-      for batch in batches[earlier.count...] {
-        shown = batch.applied(to: shown)
-        try Self.measure(shown)
-      }
+    var batches: [MutationBatch] = []
+    var shown = base
+    var isMeasured = false
+    for id in try reader.candidates(touching: place) {
+      isMeasured = isMeasured || new.contains(id)
+      // Batches that a later version queued are not shown, and stay queued.
+      guard let batch = try waiting.part(id, of: path) else { continue }
+      batches.append(batch)
+      guard !new.isEmpty else { continue }
+      shown = shown.map(batch.applied)
+      if isMeasured, let shown { try Self.measure(shown) }
     }
     try set(base.flatMap { Overlay(of: batches, over: $0) }, path)
   }
@@ -86,15 +88,14 @@ struct OverlayEditor {
     _ path: DocumentPath, through: UInt64, _ wasFound: Bool
   ) throws(StoreError) -> Bool {
     guard wasFound, let overlay = try rows.overlayWithStamps(path) else { return false }
-    let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     let place = DocumentKey.treePath(path)
-    guard let oldest = try reader.oldest(touching: place),
-      let first = MutationBatch(oldest.payload)
+    guard let oldest = try reader.oldest(at: place),
+      let first = try waiting.part(oldest, of: path)
     else { return false }
     var newest: [MutationBatch] = []
-    for entry in try reader.newest(touching: place, limit: Self.writesChecked) {
+    for id in try reader.newest(at: place, limit: Self.writesChecked) {
       // A batch that a later version queued is not shown.
-      guard entry.id.rawValue > through, let batch = MutationBatch(entry.payload) else { break }
+      guard id.rawValue > through, let batch = try waiting.part(id, of: path) else { break }
       newest.append(batch)
     }
     return overlay.isDecided(by: newest, oldest: first, over: try base(path))
@@ -135,7 +136,6 @@ struct OverlayEditor {
   /// Rebuilds all overlays of the lane from the waiting writes that can be read; a write that
   /// cannot be read is set aside when it is read.
   func rebuildAll() throws(StoreError) {
-    let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
     guard try reader.isReadable() else { return }
     // Overlays that a later version wrote, or whose document it wrote, are kept.
     var kept: Set<Bytes> = []
@@ -157,10 +157,10 @@ struct OverlayEditor {
           }
         }
         guard let payload = entry??.payload, let batch = MutationBatch(payload) else { continue }
-        for path in batch.paths where !kept.contains(rows.key(path)) {
-          guard try Self.knownBase(path, documents.runs) != nil else { continue }
-          let base = try base(path)
-          try set(Overlay(of: [batch], behind: try rows.overlay(path), over: base), path)
+        for (path, part) in batch.parts.sorted(by: { $0.key < $1.key })
+        where !kept.contains(rows.key(path)) {
+          guard let base = try Self.knownBase(path, documents.runs) else { continue }
+          try set(Overlay(of: [part], behind: try rows.overlay(path), over: base), path)
         }
       }
       guard let last = keys.last else { return }

@@ -53,7 +53,7 @@ struct OverlayMaintainer {
     }
   }
 
-  /// A write has another payload than before, and waits.
+  /// A write that has another payload than before, or was rejected, waits.
   ///
   /// - Throws: `tooLarge` when no request may have it.
   mutating func didReplace(
@@ -143,7 +143,7 @@ struct OverlayMaintainer {
     for (lane, documents) in changes.sorted(by: Self.precedes) {
       let info = try Trees.known(tx, lane.tree)
       guard info.order == .documents else { continue }
-      let editor = OverlayEditor(tx, info, lane)
+      let editor = try OverlayEditor(tx, info, lane)
       for (path, change) in documents.sorted(by: { $0.key < $1.key }) {
         switch change {
         case .queued(let batches): try editor.append(batches, over: path)

@@ -87,13 +87,16 @@ struct OverlayRows {
     var rows: [(key: Bytes, value: Bytes)] = []
     try view.walk(Spaces.overlays, .atOrAfter(prefix)) { key, value in
       guard key.starts(with: prefix) else { return .stop }
-      let isElsewhere = key.withUnsafeBytes { key in
-        guard isPlain, key.count - prefix.count <= Self.longestKey,
-          let end = PathKey.segmentEnd(key, prefix.count)
-        else { return false }
-        return !key[prefix.count..<(end - 1)].suffix(utf8.count).elementsEqual(utf8)
+      // Of a collection with another id one row is read, however many writes wait in it.
+      let elsewhere = key.withUnsafeBytes { key -> Bytes? in
+        guard isPlain, let end = PathKey.segmentEnd(key, prefix.count),
+          end <= prefix.count + Self.longestKey,
+          !key[prefix.count..<(end - 1)].suffix(utf8.count).elementsEqual(utf8)
+        else { return nil }
+        return Bytes(key[..<end]) + [PathKey.endMark]
       }
-      if !isElsewhere { rows.append((Bytes(key), Bytes(value))) }
+      if let elsewhere { return .jump(elsewhere) }
+      rows.append((Bytes(key), Bytes(value)))
       return .next
     }
     return try rows.map { (key, value) throws(StoreError) in try Self.overlay(key, value) }

@@ -55,7 +55,7 @@ extension Verifier {
           count { $0.unknown += 1 }
           continue
         }
-        for path in batch.paths { batches[path, default: []].append(batch) }
+        for (path, part) in batch.parts { batches[path, default: []].append(part) }
       }
       guard let last = entries.last?.id else { break }
       after = last

@@ -77,6 +77,7 @@ final class IndexBuilder {
       } catch {
         // The damage of an authority stays; its other trees are continued.
         guard repairer.policy.leavesAsIs(error) else { throw error }
+        repairer.policy.note(error)
         tx.restore(saved)
         failure = error
       }

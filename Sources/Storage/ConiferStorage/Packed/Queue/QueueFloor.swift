@@ -8,8 +8,10 @@ enum QueueFloor {
   private static let step: UInt64 = 1 << 40
   /// The highest floor: a lane has numbers left above it.
   private static let last = Numbers.lastWrite - step
-  /// What counts where it cannot be read: more than a thousand losses raise it to.
-  private static let unreadable: UInt64 = 1 << 50
+  /// How many steps a loss raises it by at most.
+  private static let mostSteps: UInt64 = 64
+  /// What counts where it cannot be read: more than four thousand losses raise it to.
+  private static let unreadable: UInt64 = 1 << 58
   private static let key = SystemKey.queueFloor.bytes
 
   /// The number; 0 if nothing was ever lost.
@@ -49,7 +51,7 @@ enum QueueFloor {
 
   /// How far to raise it for a loss of commits, which may have raised it themselves: at random, so that
   /// two losses that begin at one floor do not continue at the same number.
-  static func stepsAfterLoss() -> UInt64 { .random(in: 1...64) }
+  static func stepsAfterLoss() -> UInt64 { .random(in: 1...mostSteps) }
 
   /// Raises it to the floor of another store.
   static func raise(_ tx: LeafTransaction, to number: UInt64) throws(StoreError) {
@@ -60,7 +62,9 @@ enum QueueFloor {
 
   /// A number above all that lanes may have assigned in a store with a floor, after some losses.
   static func above(_ floor: WriteID?, losses: Int = 1) -> WriteID {
-    WriteID(rawValue: (floor?.rawValue ?? 0) + UInt64(losses) * step)
+    let steps = UInt64(clamping: losses).multipliedReportingOverflow(by: mostSteps * step)
+    let rest = last - min(floor?.rawValue ?? 0, last)
+    return WriteID(rawValue: last - rest + (steps.overflow ? rest : min(steps.partialValue, rest)))
   }
 
   /// Raises it, when some of the queue may have been lost.

@@ -181,11 +181,21 @@ struct QueueReader {
 
   /// The numbers of the waiting writes that change something at, above or below a path.
   func touching(_ path: Path) throws(StoreError) -> [WriteID] {
-    try entries(touching: path).map(\.id)
+    var ids: [WriteID] = []
+    for id in try candidates(touching: path) {
+      guard let found = try find(id), found.section == .unanswered else { continue }
+      // Rows of long paths are cut, so the write itself decides.
+      let touches = found.entry.payload.touches.contains {
+        $0.contains(path) || path.contains($0)
+      }
+      if touches { ids.append(id) }
+    }
+    return ids
   }
 
-  /// The waiting writes that change something at, above or below a path, by number.
-  func entries(touching path: Path) throws(StoreError) -> [QueueEntry] {
+  /// The numbers of the writes with a row at, above or below a path, in order. Rows of long paths are cut: some may be of
+  /// another path.
+  func candidates(touching path: Path) throws(StoreError) -> [WriteID] {
     let lane = indexPrefix
     var rows = try view.keys(Spaces.queueIndex, prefix: lane + IndexKey.path(path, order))
     var place = path.parent
@@ -193,56 +203,28 @@ struct QueueReader {
       rows += try view.keys(Spaces.queueIndex, prefix: IndexKey.exact(lane, above, order))
       place = above.parent
     }
-    var looked: Set<WriteID> = []
-    var entries: [QueueEntry] = []
-    for row in rows {
-      let id = WriteID(rawValue: StoreKey.number(atEndOf: row))
-      guard looked.insert(id).inserted, let found = try find(id), found.section == .unanswered
-      else {
-        continue
-      }
-      // Rows of long paths are cut, so the write itself decides.
-      let touches = found.entry.payload.touches.contains {
-        $0.contains(path) || path.contains($0)
-      }
-      if touches { entries.append(found.entry) }
-    }
-    return entries.sorted { $0.id < $1.id }
+    return Set(rows.map { WriteID(rawValue: StoreKey.number(atEndOf: $0)) }).sorted()
   }
 
-  /// The oldest waiting write that changes something at a path; nil when there is none, or the path is cut in rows.
-  func oldest(touching path: Path) throws(StoreError) -> QueueEntry? {
-    let prefix = IndexKey.exact(indexPrefix, path, order)
-    guard let row = try view.keys(Spaces.queueIndex, prefix: prefix, limit: 1).first else {
-      return nil
-    }
-    return try entry(row, touching: path)
+  /// The oldest waiting write with a row of a path; nil when there is none. Rows of long paths are cut: it may be of
+  /// another path.
+  func oldest(at path: Path) throws(StoreError) -> WriteID? {
+    try view.keys(Spaces.queueIndex, prefix: IndexKey.exact(indexPrefix, path, order), limit: 1)
+      .first.map { WriteID(rawValue: StoreKey.number(atEndOf: $0)) }
   }
 
-  /// The newest waiting writes that change something at a path, the newest first; fewer where the path is cut in rows.
-  func newest(touching path: Path, limit: Int) throws(StoreError) -> [QueueEntry] {
+  /// The newest waiting writes with a row of a path, the newest first. Rows of long paths are cut: some may be of
+  /// another path.
+  func newest(at path: Path, limit: Int) throws(StoreError) -> [WriteID] {
     let prefix = IndexKey.exact(indexPrefix, path, order)
-    var rows: [Bytes] = []
+    var ids: [WriteID] = []
     try view.walkKeys(Spaces.queueIndex, .atOrBefore(prefix + Bytes(repeating: 0xFF, count: 8))) {
       key, _ in
       guard key.starts(with: prefix) else { return .stop }
-      rows.append(Bytes(key))
-      return rows.count < limit ? .next : .stop
+      ids.append(WriteID(rawValue: StoreKey.number(atEndOf: Bytes(key))))
+      return ids.count < limit ? .next : .stop
     }
-    var entries: [QueueEntry] = []
-    for row in rows {
-      guard let entry = try entry(row, touching: path) else { break }
-      entries.append(entry)
-    }
-    return entries
-  }
-
-  /// The waiting write of a row; nil for one of another path.
-  private func entry(_ row: Bytes, touching path: Path) throws(StoreError) -> QueueEntry? {
-    guard let found = try find(WriteID(rawValue: StoreKey.number(atEndOf: row))),
-      found.section == .unanswered, found.entry.payload.touches.contains(path)
-    else { return nil }
-    return found.entry
+    return ids
   }
 
   /// Whether the lane's oldest records can be decrypted, if they are encrypted with a key of its

@@ -10,6 +10,7 @@ enum RecordName {
   static func words(_ space: Space, _ key: Bytes, _ order: KeyOrder?) -> String {
     let rest = key.dropFirst(4)
     let hex = "space \(space.id), key \(Damage.hex(key))"
+    if space == Spaces.runs, key.count == 4, order != nil { return "the beginning" }
     guard let order, key.count > 4 else {
       if space == Spaces.usage, key == StoreCommit.key { return "the newest commit's number" }
       return space == Spaces.usage && key.count == 4 ? "the counts" : hex

@@ -9,7 +9,7 @@ extension StorageModel {
     var writes: [WriteID] = []
     var queries: [QueryID] = []
     for edit in edits { try copy.apply(edit, &writes, &queries) }
-    try copy.requireSizes(after: edits, writes)
+    try copy.requireSizes(after: edits, writes, rejectedBefore: rejectedWrites)
     copy.lastCommit += 1
     self = copy
     return CommitReceipt(commit: CommitID(rawValue: lastCommit), writes: writes, queries: queries)

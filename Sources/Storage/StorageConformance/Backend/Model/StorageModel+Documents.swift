@@ -15,18 +15,41 @@ extension StorageModel {
     init() {}
   }
 
-  /// Requires that the writes that edits queued or put in the place of others, and those that wait
-  /// behind them, make no document larger than the service takes.
+  /// The writes that are rejected, by lane.
+  var rejectedWrites: [Lane: Set<WriteID>] {
+    var rejected: [Lane: Set<WriteID>] = [:]
+    for (id, tree) in trees {
+      for (identity, state) in tree.lanes {
+        let lane = Lane(tree: id, identity: String(decoding: identity, as: UTF8.self))
+        rejected[lane] = Set(state.writes.filter(\.isRejected).map(\.id))
+      }
+    }
+    return rejected
+  }
+
+  /// Requires that the writes that edits queued, queued again or put in the place of others, and
+  /// those that wait behind them, make no document larger than the service takes.
   ///
-  /// - Parameter new: the numbers of the queued writes.
-  func requireSizes(after edits: [StorageEdit], _ new: [WriteID]) throws(StoreError) {
+  /// - Parameters:
+  ///   - new: the numbers of the queued writes.
+  ///   - rejectedBefore: the writes that were rejected before the edits.
+  func requireSizes(
+    after edits: [StorageEdit], _ new: [WriteID], rejectedBefore: [Lane: Set<WriteID>]
+  ) throws(StoreError) {
     var queued = new.makeIterator()
+    var rejected = rejectedBefore
     var written: [Lane: Set<WriteID>] = [:]
     for edit in edits {
       switch edit {
       case .enqueue(let lane, _):
         if let id = queued.next() { written[lane, default: []].insert(id) }
       case .replace(let lane, let id, _): written[lane, default: []].insert(id)
+      case .setState(let lane, let id, let state):
+        if case .rejected = state {
+          rejected[lane, default: []].insert(id)
+        } else if rejected[lane]?.remove(id) != nil {
+          written[lane, default: []].insert(id)
+        }
       default: continue
       }
     }
