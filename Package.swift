@@ -226,6 +226,7 @@ let package = Package(
       "ConiferKit", in: "Sources/Client",
       [
         "CConiferKit", "Conifer", "ConiferFirestore", "ConiferSQLite", "ConiferDocument",
+        "ConiferEngine", "ConiferServer", "ConiferStorage", "ConiferKeyValue", "ConiferWire",
         .target(name: "ConiferWebSocket", condition: .when(traits: ["Network"])),
         .target(name: "ConiferGRPC", condition: .when(traits: ["GRPC"])),
       ]),
@@ -283,6 +284,10 @@ let package = Package(
       ]),
     .executableTarget(
       name: "GuideApp", dependencies: ["ConiferKit"], path: "Examples/GuideApp",
+      swiftSettings: settings),
+    // The README's first program.
+    .executableTarget(
+      name: "FirstApp", dependencies: ["ConiferKit"], path: "Examples/FirstApp",
       swiftSettings: settings),
     // The outside example's backend, for the clients' tests and the benchmarks, and its tests, which
     // take a fraction of the time on the optimized stores.
@@ -400,9 +405,9 @@ let package = Package(
     tests(
       "ConiferKit",
       [
-        "ConiferKit", "GuideApp", "ConiferFirestore", "ConiferServer", "ConiferServerHTTP",
-        "ConiferStorage",
-        "ConiferTree", "TestSupport", .product(name: "Logging", package: "swift-log"),
+        "ConiferKit", "GuideApp", "FirstApp", "Conifer", "ConiferFirestore", "ConiferServer",
+        "ConiferServerHTTP", "ConiferStorage", "ConiferTree", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "ConiferWebSocket",

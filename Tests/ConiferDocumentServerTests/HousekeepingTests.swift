@@ -69,6 +69,20 @@ import Testing
     try await backend.close()
   }
 
+  @Test func `A server that is closed twice leaves what others share once`() async throws {
+    let (scratch, clock) = (try Scratch(), HandClock())
+    let backend = try open(.memory, scratch)
+    let other = HousekeepingRunner.of(
+      backend, clock: .init(now: { clock.now }, wake: { clock.wake(at: $0, $1) })
+    ) { _ in }
+    let server = try server(backend, clock)
+    #expect(HousekeepingRunner.users(of: backend) == 2)
+    try await server.close()
+    try await server.close()
+    withExtendedLifetime(other) { #expect(HousekeepingRunner.users(of: backend) == 1) }
+    try await backend.close()
+  }
+
   @Test(arguments: TestStore.allCases)
   func `A server that is to leave its store alone never tidies it`(
     _ store: TestStore
@@ -99,6 +113,7 @@ import Testing
         [Mutation(path, .set(["text": .string("again")], []))], in: database)
     }
     #expect(runner.mostSlicesWaitedFor <= 1)
+    #expect(runner.commits >= 60)
     #expect(runner.slices.begun > 1)
     try await server.close()
     try await backend.close()

@@ -104,6 +104,7 @@ import Testing
       await server.waitUntilIdle("ns")
     }
     #expect(runner.mostSlicesWaitedFor <= 1)
+    #expect(runner.commits >= 60)
     #expect(runner.slices.begun > 1)
     try await backend.close()
   }
@@ -114,6 +115,8 @@ import Testing
     do {
       let server = server(clock)
       for number in 0..<5 { try await server.open("ns\(number)", in: backend) }
+      // One that is refused is no user.
+      await #expect(throws: StoreError.self) { try await server.open("ns3", in: backend) }
       withExtendedLifetime(server) { #expect(HousekeepingRunner.users(of: backend) == 5) }
     }
     #expect(HousekeepingRunner.users(of: backend) == 0)

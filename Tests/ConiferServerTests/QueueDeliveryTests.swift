@@ -64,6 +64,21 @@ import Testing
     #expect(server.data("a", in: "ns") == Node(.integer(Int64(last))))
   }
 
+  @Test func `What was sent before the end of a connection can be waited for`() async {
+    let transport = server.transport()
+    transport.delay(.milliseconds(2))
+    await transport.waitUntilDelivered()
+    let connection = transport.connect(ConnectionRequest(namespace: "ns")) { _ in }
+    for number in 1...20 {
+      connection.send(.request(UInt64(number), .put("a", Node(.integer(Int64(number))), hash: nil)))
+    }
+    connection.send(.request(21, .onDisconnectPut("gone", true)))
+    connection.close()
+    await transport.waitUntilDelivered()
+    #expect(server.data(in: "ns") == ["a": 20, "gone": true])
+    #expect(server.sessions(in: "ns").isEmpty)
+  }
+
   @Test func `A client that answers within its receiver is heard`() async {
     let transport = server.transport()
     let listener = Listener()

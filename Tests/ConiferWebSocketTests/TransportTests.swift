@@ -41,6 +41,18 @@
       client.connection.close()
     }
 
+    @Test func `The request shows the app's token, unless it is no header's value`() async throws {
+      let server = try await ScriptedServer()
+      for (token, shown) in [("a.b-c", ["a.b-c"]), ("a\r\nb", [])] {
+        var request = ConnectionRequest(namespace: "ns")
+        request.appToken = Credential(token)
+        let client = ClientLine(WebSocketTransport(server.url), request)
+        let head = try #require(await server.next()?.head)
+        #expect(head.headers["X-Firebase-AppCheck"] == shown)
+        client.connection.close()
+      }
+    }
+
     @Test func `Programs that a process starts do not get its connection`() async throws {
       let server = try await ScriptedServer()
       let (client, _) = try await pair(server)

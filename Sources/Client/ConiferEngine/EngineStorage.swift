@@ -21,9 +21,19 @@ package final class EngineStorage {
   package private(set) var housekeeping: HousekeepingRunner?
   /// Whether it has let go of its locks, and must be resumed before it is used.
   package private(set) var isReleased = false
+  /// Whether another process may have changed it, and the views do not know yet.
+  private var hasUnseenChanges = false
   private let logger: Logger
+  /// The authority that has the data on disk, of a database without a server; opened and closed with the storage.
+  private let authority: (any LocalAuthority)?
 
-  package init(_ logger: Logger) { self.logger = logger }
+  package init(_ logger: Logger, authority: (any LocalAuthority)? = nil) {
+    self.logger = logger
+    self.authority = authority
+  }
+
+  /// The store that has the data of a database without a server; nil for one with a server.
+  package var authorityStore: (backend: any StorageBackend, tree: TreeID)? { authority?.store }
 
   /// The storage; nil when it is not open.
   package var backend: (any StorageBackend)? {
@@ -80,6 +90,7 @@ package final class EngineStorage {
   package func close() -> (any StorageBackend)? {
     housekeeping?.end()
     housekeeping = nil
+    isReleased = false
     defer { state = .closed }
     return backend
   }
@@ -92,6 +103,20 @@ package final class EngineStorage {
     } catch {
       logger.error("storage could not be read", metadata: ["cause": "\(error)"])
       return nil
+    }
+  }
+
+  /// Reads it, for work that cannot go on without the answer.
+  ///
+  /// - Throws: why it is not open, or could not be read.
+  package func reading<R>(
+    _ body: (any StorageView, Lane) throws(StoreError) -> R
+  ) throws(DatabaseError) -> R {
+    guard let backend, let lane else { throw error }
+    do throws(StoreError) {
+      return try backend.read { (view) throws(StoreError) in try body(view, lane) }
+    } catch {
+      throw DatabaseError(error, "The storage could not be read")
     }
   }
 
@@ -126,6 +151,18 @@ extension EngineStorage {
   package nonisolated(nonsending) func openBackend(
     _ configuration: StorageConfiguration
   ) async throws(StoreError) -> any StorageBackend {
+    try await authority?.open()
+    do throws(StoreError) {
+      return try await openOwn(configuration)
+    } catch {
+      try? await authority?.close()
+      throw error
+    }
+  }
+
+  private nonisolated(nonsending) func openOwn(
+    _ configuration: StorageConfiguration
+  ) async throws(StoreError) -> any StorageBackend {
     let (backend, salvage) = try await configuration.openOrSalvage()
     if let salvage {
       logger.error("the store was damaged and salvaged", metadata: ["report": "\(salvage)"])
@@ -154,16 +191,17 @@ extension EngineStorage {
   /// Makes all commits durable and lets go of every lock, once no slice of housekeeping is under way.
   ///
   /// - Throws: what keeps it from being suspended. It goes on as before then, unless `isReleased` says that
-  ///   it let go of its locks all the same and could not take them again.
+  ///   it let go of its locks all the same.
   package nonisolated(nonsending) func suspend() async throws(DatabaseError) {
     guard let backend else { throw error }
     await housekeeping?.suspend()
     do throws(StoreError) {
-      try await backend.suspend()
+      try await suspendAll(backend)
       isReleased = true
     } catch {
-      // A store may let go of its files before it fails.
-      isReleased = (try? await backend.resumeNotingChanges()) == nil
+      // A store may let go of its files before it fails: then it is suspended, and asking it again changes nothing.
+      isReleased = (try? await suspendAll(backend)) != nil
+      if !isReleased { isReleased = (try? await resumeAll(backend)) == nil }
       if !isReleased { housekeeping?.resume() }
       throw DatabaseError(error, "The storage could not be suspended")
     }
@@ -171,18 +209,36 @@ extension EngineStorage {
 
   /// Takes the locks again.
   ///
-  /// - Returns: whether another process may have changed the storage meanwhile.
+  /// - Returns: whether another process may have changed the storage meanwhile, until `sawChanges`.
   /// - Throws: what keeps it from being resumed; it stays suspended then.
   package nonisolated(nonsending) func resume() async throws(DatabaseError) -> Bool {
     guard let backend else { throw error }
     do throws(StoreError) {
-      let isChanged = try await backend.resumeNotingChanges()
+      if try await resumeAll(backend) { hasUnseenChanges = true }
       isReleased = false
       housekeeping?.resume()
-      return isChanged
+      return hasUnseenChanges
     } catch {
       throw DatabaseError(error, "The storage could not be resumed")
     }
+  }
+
+  /// What another process changed was read.
+  package func sawChanges() { hasUnseenChanges = false }
+
+  private nonisolated(nonsending) func suspendAll(
+    _ backend: any StorageBackend
+  ) async throws(StoreError) {
+    try await backend.suspend()
+    try await authority?.suspend()
+  }
+
+  private nonisolated(nonsending) func resumeAll(
+    _ backend: any StorageBackend
+  ) async throws(StoreError) -> Bool {
+    // The authority may be refused, and the backend beside it, in memory, is not.
+    try await authority?.resume()
+    return try await backend.resumeNotingChanges()
   }
 
   /// Closes a backend, with everything in it made durable.
@@ -190,7 +246,16 @@ extension EngineStorage {
     do throws(StoreError) {
       try await backend.close()
     } catch {
-      report(DatabaseError(error, "The storage was not closed in order"))
+      reportClosing(error)
     }
+    do throws(StoreError) {
+      try await authority?.close()
+    } catch {
+      reportClosing(error)
+    }
+  }
+
+  private func reportClosing(_ error: StoreError) {
+    report(DatabaseError(error, "The storage was not closed in order"))
   }
 }

@@ -31,19 +31,21 @@ struct AppDirectory: Equatable {
 
   /// The directory of a database of the tree: of its host and its name.
   func path(of configuration: DatabaseConfiguration) -> String {
-    path("conifer", configuration.host, configuration.namespace)
+    path("conifer", configuration.host.lowercased(), configuration.namespace)
   }
+
+  /// The directory of a database without a server, which shares none with a copy of a server's data.
+  func localPath(of namespace: String) -> String { path("conifer-local", namespace) }
 
   /// The directory of a database of documents: of its host, if the settings name one, its project and its id.
   func path(of configuration: FirestoreConfiguration) -> String {
     path(
-      "conifer-documents", configuration.host ?? "", configuration.projectID,
+      "conifer-documents", (configuration.host ?? "").lowercased(), configuration.projectID,
       configuration.databaseID)
   }
 
-  private func path(_ kind: String, _ host: String, _ names: String...) -> String {
-    let parts = [app, kind, host.lowercased()] + names
-    return ([base] + parts.flatMap(Self.components)).joined(separator: "/")
+  private func path(_ names: String...) -> String {
+    ([base] + ([app] + names).flatMap(Self.components)).joined(separator: "/")
   }
 
   /// A name as components of a path. No two names share one, on file systems that ignore case either.

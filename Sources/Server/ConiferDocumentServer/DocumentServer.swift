@@ -16,6 +16,8 @@ public final class DocumentServer: Sendable {
   private struct State {
     var hosts = HostTable()
     var access: DocumentAccess
+    /// Whether `close` was called.
+    var isClosed = false
   }
 
   private let configuration: DocumentServerConfiguration
@@ -122,7 +124,11 @@ public final class DocumentServer: Sendable {
       await host.shutDown(
         StatusError(.unavailable, "The server is shutting down. Try again later."))
     }
-    housekeeping?.leave()
+    let isFirst = state.withLock { state in
+      defer { state.isClosed = true }
+      return !state.isClosed
+    }
+    if isFirst { housekeeping?.leave() }
     if ownsBackend { try await backend.close() }
   }
 

@@ -86,6 +86,7 @@ public final class Server: Sendable {
       return true
     }
     guard isNew else {
+      store.housekeeping?.leave()
       throw StoreError(
         .invalid, "The database \(namespace) is already served. Open it before a client connects.")
     }

@@ -38,7 +38,7 @@ public struct ServerConfiguration: Sendable {
 
 extension ServerConfiguration {
   /// What keeps a store tidy; nil when that is off.
-  func housekeeping(of backend: any StorageBackend) -> HousekeepingRunner? {
+  package func housekeeping(of backend: any StorageBackend) -> HousekeepingRunner? {
     guard housekeeping == .automatic else { return nil }
     return .of(backend, clock: housekeepingClock) { [logger] error in
       logger.warning(

@@ -1,5 +1,6 @@
 #if GRPC
   public import ConiferDocument
+  public import ConiferEngine
   import ConiferNetworkWatch
   public import ConiferWire
 
@@ -18,20 +19,28 @@
     ///   - host: the host, with its port if it is not 443, or 80 without encryption.
     ///   - isSecure: whether connections are encrypted.
     ///   - options: times, trust and headers.
+    ///   - appCheckProvider: where tokens of the app itself come from, such as those of Firebase's App Check; nil for none.
     public static func grpc(
       to database: DatabaseID, host: String = googleHost, isSecure: Bool = true,
-      options: GRPCOptions = GRPCOptions()
+      options: GRPCOptions = GRPCOptions(), appCheckProvider: (any AppCheckProvider)? = nil
+    ) -> DocumentTransport {
+      grpc(to: database, host, isSecure, options, appCheckProvider.map { AppCheckTokens($0) })
+    }
+
+    private static func grpc(
+      to database: DatabaseID, _ host: String, _ isSecure: Bool, _ options: GRPCOptions,
+      _ appTokens: AppCheckTokens?
     ) -> DocumentTransport {
       let service: any DocumentService
       let address = GRPCAddress(host, isSecure: isSecure)
       if let address {
-        service = GRPCService(database, at: address, options)
+        service = GRPCService(database, at: address, options, appTokens: appTokens)
       } else {
         service = UnreachableService(host)
       }
       return DocumentTransport(
         service, description: address.map { "\($0)" } ?? host,
-        leadingTo: { .grpc(to: database, host: $0, isSecure: $1, options: options) },
+        leadingTo: { DocumentTransport.grpc(to: database, $0, $1, options, appTokens) },
         watchingNetwork: { SystemNetworkWatch($0) })
     }
   }

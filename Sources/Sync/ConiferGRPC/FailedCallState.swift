@@ -8,9 +8,9 @@
     /// Whether the connection is sound: `unavailable` is the server's own answer then.
     let isConnected: Bool
 
-    init(_ channel: GRPCChannel, wasOpened: Bool) {
-      self.wasOpened = wasOpened
-      isConnected = channel.connections.areOpen
+    init(_ opening: CallOpening) async {
+      wasOpened = opening.isOver
+      isConnected = await opening.isConnected
     }
 
     /// Whether a failure tells that the connection is of no use any more.

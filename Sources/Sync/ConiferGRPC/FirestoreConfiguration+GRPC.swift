@@ -19,18 +19,22 @@
     ///   - host: the host, with its port if it is not 443, or 80 without encryption.
     ///   - isSecure: whether connections are encrypted.
     ///   - tokenProvider: where tokens come from; nil to be nobody.
+    ///   - appCheckProvider: where tokens of the app itself come from; nil for none.
     ///   - storage: where data is kept; nil for memory.
     ///   - options: times, trust and headers of the connection.
     public static func grpc(
       projectID: String, databaseID: String = "(default)",
       host: String = DocumentTransport.googleHost, isSecure: Bool = true,
-      tokenProvider: (any TokenProvider)? = nil, storage: StorageConfiguration? = nil,
+      tokenProvider: (any TokenProvider)? = nil,
+      appCheckProvider: (any AppCheckProvider)? = nil, storage: StorageConfiguration? = nil,
       options: GRPCOptions = GRPCOptions()
     ) -> FirestoreConfiguration {
       let database = DatabaseID(project: projectID, database: databaseID)
       var configuration = FirestoreConfiguration(
         projectID: projectID, databaseID: databaseID, storage: storage,
-        transport: .grpc(to: database, host: host, isSecure: isSecure, options: options))
+        transport: .grpc(
+          to: database, host: host, isSecure: isSecure, options: options,
+          appCheckProvider: appCheckProvider))
       configuration.tokenProvider = tokenProvider
       return configuration
     }

@@ -103,6 +103,8 @@
 
     /// - Returns: why it ended.
     private func run() async -> StatusError {
+      let appToken = await line.appTokens?.current()
+      if isCut.withLock({ $0 }) { return StatusError(.cancelled, "The client closed the stream.") }
       let channel: GRPCChannel
       do throws(StatusError) { channel = try line.channel() } catch { return error }
       let opening = CallOpening(on: channel)
@@ -119,6 +121,8 @@
         opening.ended()
       }
       do {
+        var metadata = metadata
+        metadata.add(appToken: appToken)
         let request = StreamingClientRequest<Request>(metadata: metadata) { [self] writer in
           opened(opening)
           for await message in requests {
@@ -132,7 +136,10 @@
         ) { [self] response in
           // A refusal may come before what sends messages has begun.
           opened(opening)
+          var isFirst = true
           for try await message in response.messages {
+            if isFirst { line.appTokens?.accepted() }
+            isFirst = false
             guard let said = try read(message) else { continue }
             await credit?.take(message.size)
             tell(said)
@@ -141,9 +148,10 @@
         return StatusError(
           .unavailable, "The server ended the stream. The client opens another one by itself.")
       } catch {
-        let failedState = FailedCallState(channel, wasOpened: opening.isOver)
+        let failedState = await FailedCallState(opening)
         let failure = StatusError(
           error, at: line.address.description, failedState, unreadable: unreadable)
+        if failure.code == .unauthenticated { line.appTokens?.refused(appToken) }
         // One that was closed before it was open may have waited for a connection that comes never.
         if failedState.isBroken(failure) { line.failed(channel) }
         return failure

@@ -1,6 +1,7 @@
 #if GRPC
   import GRPCCore
   import GRPCNIOTransportHTTP2Posix
+  import NIOCore
   import Synchronization
 
   /// A channel of gRPC and the calls that are open on it.
@@ -47,18 +48,31 @@
   /// Whether a call has been opened on a channel, which counts it until it ends.
   final class CallOpening: Sendable {
     private let channel: GRPCChannel
-    private let hasOpened = Mutex(false)
+    /// The connections that stood when it was opened; nil before.
+    private let connections = Mutex<[any Channel]?>(nil)
 
     init(on channel: GRPCChannel) { self.channel = channel }
 
     /// Whether the call has been opened.
-    var isOver: Bool { hasOpened.withLock { $0 } }
+    var isOver: Bool { connections.withLock { $0 != nil } }
+
+    /// Whether a connection stands on which it may have been opened: one that was made since says nothing of it.
+    ///
+    /// A connection that breaks ends its calls before it is closed itself: what its thread is about just now is waited for.
+    var isConnected: Bool {
+      get async {
+        let connections = connections.withLock { $0 ?? [] }
+        for channel in connections { _ = try? await channel.eventLoop.submit {}.get() }
+        return connections.contains { $0.isActive }
+      }
+    }
 
     /// The call is open; it may be told more than once.
     func opened() {
-      let isFirst = hasOpened.withLock { known in
-        defer { known = true }
-        return !known
+      let standing = channel.connections.standing
+      let isFirst = connections.withLock { known in
+        defer { known = known ?? standing }
+        return known == nil
       }
       if isFirst { channel.opened() }
     }

@@ -10,6 +10,8 @@
   /// attempt after a failure has a channel of its own, which connects at once.
   final class GRPCLine: Sendable {
     let address: GRPCAddress
+    /// The app's own tokens; nil for none.
+    let appTokens: AppCheckTokens?
     /// Waits for so long, or until the task is cancelled.
     let sleep: @Sendable (Duration) async throws -> Void
     private let options: GRPCOptions
@@ -23,9 +25,11 @@
     private let channelNow = Mutex<GRPCChannel?>(nil)
 
     init(
-      _ address: GRPCAddress, _ options: GRPCOptions, _ interceptors: [any ClientInterceptor],
+      _ address: GRPCAddress, _ options: GRPCOptions, _ appTokens: AppCheckTokens?,
+      _ interceptors: [any ClientInterceptor],
       sleep: @escaping @Sendable (Duration) async throws -> Void
     ) {
+      self.appTokens = appTokens
       self.interceptors = interceptors
       self.sleep = sleep
       self.address = address

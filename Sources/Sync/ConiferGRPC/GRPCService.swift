@@ -14,14 +14,15 @@
     private let writes = SerialCalls()
 
     /// - Parameters:
+    ///   - appTokens: the app's own tokens; nil for none.
     ///   - interceptors: what stands between its calls and the connection.
     ///   - sleep: waits for so long, or until the task is cancelled.
     init(
       _ database: DatabaseID, at address: GRPCAddress, _ options: GRPCOptions,
-      interceptors: [any ClientInterceptor] = [],
+      appTokens: AppCheckTokens? = nil, interceptors: [any ClientInterceptor] = [],
       sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
-      line = GRPCLine(address, options, interceptors, sleep: sleep)
+      line = GRPCLine(address, options, appTokens, interceptors, sleep: sleep)
       self.database = database
       self.options = options
     }
@@ -160,9 +161,12 @@
     func ask<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
       _ name: String, _ message: Request, _ token: String?
     ) async throws(StatusError) -> [Response] {
+      let appToken = await line.appTokens?.current()
       let channel = try line.channel()
       let opening = CallOpening(on: channel)
-      let request = StreamingClientRequest<Request>(metadata: metadata(token)) { writer in
+      var headers = metadata(token)
+      headers.add(appToken: appToken)
+      let request = StreamingClientRequest<Request>(metadata: headers) { writer in
         opening.opened()
         try await writer.write(message)
       }
@@ -210,9 +214,14 @@
       } onCancel: {
         outcome.settle(.failure(CancellationError()))
       }
-      do { return try result.get() } catch {
-        let state = FailedCallState(channel, wasOpened: opening.isOver)
+      do {
+        let answers = try result.get()
+        line.appTokens?.accepted()
+        return answers
+      } catch {
+        let state = await FailedCallState(opening)
         let failure = StatusError(error, at: "\(line.address)", state)
+        if failure.code == .unauthenticated { line.appTokens?.refused(appToken) }
         if state.isBroken(failure) { line.failed(channel) }
         throw failure
       }
@@ -264,6 +273,13 @@
         }
       }
       return escaped
+    }
+  }
+
+  extension Metadata {
+    /// Shows the app's own token, if there is one.
+    mutating func add(appToken: String?) {
+      if let appToken { addString(appToken, forKey: "x-firebase-appcheck") }
     }
   }
 

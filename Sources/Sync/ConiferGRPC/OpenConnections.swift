@@ -8,8 +8,8 @@
   final class OpenConnections: Sendable {
     private let channels = Mutex<[ObjectIdentifier: any Channel]>([:])
 
-    /// Whether there is one that stands, as far as is known here.
-    var areOpen: Bool { channels.withLock { $0.values.contains { $0.isActive } } }
+    /// Those that stand, as far as is known here.
+    var standing: [any Channel] { channels.withLock { $0.values.filter(\.isActive) } }
 
     /// Notes a connection until it is closed, and keeps it from child processes.
     func add(_ channel: any Channel) -> EventLoopFuture<Void> {

@@ -15,14 +15,18 @@
     ///   - address: where to.
     ///   - path: the request's path with its query.
     ///   - security: certificates, for an encrypted connection.
-    func open(_ address: WebSocketAddress, _ path: String, _ security: NIOSSLContext?) {
+    ///   - appToken: the app's token, if it has one.
+    func open(
+      _ address: WebSocketAddress, _ path: String, _ security: NIOSSLContext?,
+      appToken: Credential?
+    ) {
       let time = TimeAmount(options.connectTime)
       let attempt = ClientBootstrap(group: loop)
         .connectTimeout(time)
         .channelOption(.tcpOption(.tcp_nodelay), value: 1)
         .channelInitializer { channel in
           channel.eventLoop.makeCompletedFuture {
-            try self.configure(channel, address, path, security)
+            try self.configure(channel, address, path, security, appToken)
           }
         }
         .connect(host: address.host, port: address.port)
@@ -47,7 +51,7 @@
 
     private func configure(
       _ channel: any Channel, _ address: WebSocketAddress, _ path: String,
-      _ security: NIOSSLContext?
+      _ security: NIOSSLContext?, _ appToken: Credential?
     ) throws {
       channel.keepFromChildren()
       let pipeline = channel.pipeline.syncOperations
@@ -55,7 +59,7 @@
         let name = address.isNumeric ? nil : address.host
         try pipeline.addHandler(NIOSSLClientHandler(context: security, serverHostname: name))
       }
-      let opening = OpeningHandler(self, address.authority, path)
+      let opening = OpeningHandler(self, address.authority, path, appToken)
       let upgrader = NIOWebSocketClientUpgrader(
         // Servers may send all of a message in one frame.
         maxFrameSize: min(max(options.messageLimit, 1 << 20), Int(UInt32.max)),
@@ -136,15 +140,21 @@
     private let connection: WebSocketConnection
     private let authority: String
     private let path: String
+    private let appToken: Credential?
 
-    init(_ connection: WebSocketConnection, _ authority: String, _ path: String) {
+    init(
+      _ connection: WebSocketConnection, _ authority: String, _ path: String,
+      _ appToken: Credential?
+    ) {
       self.connection = connection
       self.authority = authority
       self.path = path
+      self.appToken = appToken
     }
 
     func channelActive(context: ChannelHandlerContext) {
-      let headers: HTTPHeaders = ["Host": authority, "User-Agent": connection.options.userAgent]
+      var headers: HTTPHeaders = ["Host": authority, "User-Agent": connection.options.userAgent]
+      if let token = appToken?.headerText { headers.add(name: "X-Firebase-AppCheck", value: token) }
       let head = HTTPRequestHead(version: .http1_1, method: .GET, uri: path, headers: headers)
       context.write(wrapOutboundOut(.head(head)), promise: nil)
       context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)

@@ -55,7 +55,8 @@
       do {
         let path = WebSocketAddress.path(
           namespace: request.namespace, lastSession: request.lastSession)
-        connection.open(named, path, try named.isSecure ? context() : nil)
+        let security = try named.isSecure ? context() : nil
+        connection.open(named, path, security, appToken: request.appToken)
       } catch {
         connection.refuse("The certificates cannot be used: \(error)")
       }

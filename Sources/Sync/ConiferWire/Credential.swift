@@ -27,6 +27,11 @@ public struct Credential: Hashable, Sendable, CustomStringConvertible, CustomRef
     self.override = override
   }
 
+  /// The token where it can stand in a header, which holds printable ASCII alone; nil otherwise.
+  package var headerText: String? {
+    token.utf8.allSatisfy { (0x21...0x7E).contains($0) } ? token : nil
+  }
+
   /// Hides the token.
   public var description: String { "Credential(hidden)" }
 

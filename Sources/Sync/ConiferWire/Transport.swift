@@ -47,8 +47,8 @@ public protocol NetworkWatch: AnyObject, Sendable {
   func stop()
 }
 
-/// The parameters of a connection to open, which are the database, the host, the last session and
-/// the credit.
+/// The parameters of a connection to open, which are the database, the host, the last session, the
+/// credit and the app's token.
 public struct ConnectionRequest: Hashable, Sendable {
   /// The database's name on the server.
   public var namespace: String
@@ -58,6 +58,9 @@ public struct ConnectionRequest: Hashable, Sendable {
   public var lastSession: String?
   /// The number of messages that may come before the client gives more credit; nil for any number.
   public var credit: Int?
+  /// The token of the app itself, for a transport that shows it when it connects, as a WebSocket does in the header
+  /// `X-Firebase-AppCheck`; the client shows it by the message `appcheck` too. Nil for none.
+  public var appToken: Credential?
 
   /// Where to connect.
   public init(

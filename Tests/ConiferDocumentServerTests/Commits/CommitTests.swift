@@ -97,6 +97,22 @@ import Testing
     try await rig.server.close()
   }
 
+  @Test("A commit with more than a request may have is refused, and changes nothing")
+  func tooLarge() async throws {
+    let rig = try Rig()
+    let text = WriteValue.value(.string(String(repeating: "x", count: 900_000)))
+    let many = try (0...DocumentLimits.writes).map { try set("a/r\($0)", [("n", 1)]) }
+    let large = try (0..<12).map { try set("a/r\($0)", [("t", text)]) }
+    for writes in [many, large] {
+      let error = await #expect(throws: StatusError.self) {
+        _ = try await rig.service.commit(writes, token: nil)
+      }
+      #expect(error?.code == .invalidArgument)
+    }
+    #expect(try await rig.server.document(document("a/r0"), in: database) == nil)
+    try await rig.server.close()
+  }
+
   @Test("Writes of one commit see each other, and share one time")
   func together() async throws {
     let rig = try Rig()

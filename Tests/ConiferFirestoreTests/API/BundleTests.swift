@@ -20,7 +20,7 @@ struct BundleTests {
     let task = world.firestore.loadBundle(Data([1, 2, 3]), completion: ended.add)
     task.addObserver { told.add($0, nil) }
     let removed = task.addObserver { _ in Issue.record("It was removed.") }
-    task.removeObserver(with: removed)
+    task.removeObserverWith(handle: removed)
     tell(.success(BundleProgress(documents: 1, totalDocuments: 2, bytes: 1, totalBytes: 3)))
     #expect(ended.values.isEmpty)
     tell(

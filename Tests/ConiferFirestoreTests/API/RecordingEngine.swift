@@ -200,6 +200,11 @@ final class RecordingEngine: DocumentEngine {
     return PendingWriteTotals()
   }
 
+  func storage() async throws(FirestoreError) -> StorageQuestions {
+    throw FirestoreError(.failedPrecondition, "There is none.")
+  }
+  func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID? { nil }
+
   func terminate(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
     note("terminate")
     told(nil)

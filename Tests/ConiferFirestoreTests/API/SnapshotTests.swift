@@ -186,6 +186,11 @@ struct SnapshotTests {
     let gone = try await document.getDocument(source: .cache)
     #expect(gone.presence == .missing && gone.metadata.isFromCache)
     #expect(gone.metadata.wasEverComplete && gone.metadata.serverTime != nil)
+    world.engine.answer {
+      $0.got = .success(
+        GotDocument(document: Document(path, .missing), isFromCache: false, confirmed: time))
+    }
+    #expect(try await document.getDocument().metadata.serverTime == Timestamp(time))
     world.engine.answer { $0.got = .failure(FirestoreError(.unavailable, "Offline.")) }
     let told = Told<DocumentSnapshot>()
     document.getDocument(completion: told.add)
@@ -214,8 +219,14 @@ struct SnapshotTests {
     }
     world.tell(
       try world.event(model, [:], knowledge: QueryKnowledge(absent: Document(path, .unseen))))
-    #expect(told.values.map(\.presence) == [.missing, .missing, .unknown, .unseen, .missing])
-    #expect(told.values.map(\.metadata.wasEverComplete) == [true, false, true, false, true])
+    // What the server said once was forgotten.
+    world.tell(
+      try world.event(
+        model, [:], isFromCache: true,
+        knowledge: QueryKnowledge(wasEverComplete: true, absent: Document(path, .unseen))))
+    #expect(
+      told.values.map(\.presence) == [.missing, .missing, .unknown, .unseen, .missing, .unseen])
+    #expect(told.values.map(\.metadata.wasEverComplete) == [true, false, true, false, true, true])
     #expect(told.values.first?.metadata.serverTime == Timestamp(time))
     #expect(told.values.allSatisfy { !$0.metadata.hasPendingWrites })
   }

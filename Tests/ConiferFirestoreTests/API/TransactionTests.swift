@@ -21,15 +21,17 @@ struct TransactionTests {
 
   private var commits: [[Mutation]] { world.engine.answer { $0.commits } }
 
-  @Test("A transaction with more than a request may have is refused, and not run again")
-  func tooLarge() async throws {
+  @Test(
+    "A transaction with more than a request may have is refused, and not run again",
+    arguments: [(12, 900_000), (DocumentLimits.writes + 1, 1)])
+  func tooLarge(writes: Int, length: Int) async throws {
     let firestore = world.firestore
-    let text = String(repeating: "x", count: 900_000)
+    let text = String(repeating: "x", count: length)
     var runs = 0
     let error = await #expect(throws: FirestoreError.self) {
       try await firestore.runTransaction { transaction in
         runs += 1
-        for n in 0..<12 {
+        for n in 0..<writes {
           transaction.setData(["t": text], forDocument: firestore.document("rooms/r\(n)"))
         }
       }

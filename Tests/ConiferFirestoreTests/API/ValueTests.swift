@@ -66,6 +66,7 @@ struct ValueTests {
     #expect(data["bytes"] as? Data == Data([0, 255]))
     #expect(data["ref"] as? DocumentReference == world.firestore.document("rooms/zeus"))
     #expect(data["vector"] as? VectorValue == VectorValue([1, 2.5]))
+    #expect(FieldValue.vector([1, 2.5] as [Float]) == VectorValue([1, 2.5]))
     #expect((data["map"] as? [String: [String: Any]])?["a"]?["b"] as? [Int] == [1])
     #expect(try world.set(data) == fields)
   }

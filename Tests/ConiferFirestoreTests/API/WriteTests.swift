@@ -103,7 +103,8 @@ struct WriteTests {
     #expect(world.engine.writes.isEmpty)
   }
 
-  @Test("A batch that no request may have is refused before it is queued")
+  /// One that is not refused would wait for an answer.
+  @Test("A batch that no request may have is refused before it is queued", .timeLimit(.minutes(1)))
   func batchTooLarge() async throws {
     let (many, large) = (world.firestore.batch(), world.firestore.batch())
     for n in 0...DocumentLimits.writes {

@@ -115,6 +115,7 @@ import Testing
       _ = try await receipt.durable
     }
     #expect(runner.mostSlicesWaitedFor <= 1)
+    #expect(runner.commits >= 60)
     // Something was done between the writes.
     #expect(runner.slices.begun > 1)
     await client.end()

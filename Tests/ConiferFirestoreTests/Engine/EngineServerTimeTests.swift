@@ -69,6 +69,29 @@ import Testing
     await world.end()
   }
 
+  /// The server has nothing new to say of the first, and nothing at all of the other.
+  @Test(arguments: EngineStore.allCases)
+  func `is that of the answer when a document is read once`(store: EngineStore) async throws {
+    let world = try EngineWorld(store)
+    func get(_ path: String, found isFound: Bool, at seconds: Int64) async throws {
+      let document = try DocumentPath(path)
+      world.engine.get(document, .server) { [times] result in
+        guard case .success(let got) = result else { return times.add("failed") }
+        times.add("\(got.document.fields == nil ? "missing" : "found") \(got.confirmed.seconds)")
+      }
+      await world.waitUntilIdle()
+      let target = try #require(world.server.targets.keys.first)
+      let documents: [(String, Int64)] = isFound ? [(path, Int64(1))] : []
+      try world.server.tell(target, documents, at: seconds * Self.second)
+      await world.waitUntilIdle()
+    }
+    try await get("rooms/a", found: true, at: 1)
+    try await get("rooms/a", found: false, at: 2)
+    try await get("rooms/b", found: false, at: 3)
+    #expect(times.take() == ["found 1", "found 2", "missing 3"])
+    await world.end()
+  }
+
   @Test(arguments: EngineStore.allCases)
   func `does not go back when documents turn out to be missing`(store: EngineStore) async throws {
     let world = try await told(store)

@@ -13,7 +13,7 @@
   /// A service on this machine.
   func service(
     _ port: Int, _ database: DatabaseID = DatabaseID(project: "test"), host: String = "127.0.0.1",
-    isSecure: Bool = false, sleep: ScriptedSleep? = nil,
+    isSecure: Bool = false, sleep: ScriptedSleep? = nil, appTokens: AppCheckTokens? = nil,
     interceptors: [any ClientInterceptor] = [],
     _ change: (inout GRPCOptions) -> Void = { _ in }
   ) throws -> GRPCService {
@@ -21,10 +21,12 @@
     change(&options)
     let address = try #require(GRPCAddress("\(host):\(port)", isSecure: isSecure))
     guard let sleep else {
-      return GRPCService(database, at: address, options, interceptors: interceptors)
+      return GRPCService(
+        database, at: address, options, appTokens: appTokens, interceptors: interceptors)
     }
     return GRPCService(
-      database, at: address, options, interceptors: interceptors, sleep: sleep.sleep)
+      database, at: address, options, appTokens: appTokens, interceptors: interceptors,
+      sleep: sleep.sleep)
   }
 
   /// An app's database over a service.

@@ -52,11 +52,11 @@ struct ConnectionBench {
 
   init(
     lane: Lane = nobody, newest: UInt64? = nil, usesTokens: Bool = false, token: UserToken? = nil,
-    limits: ConnectionLimits = ConnectionLimits(), seed: UInt64 = 1
+    usesAppCheck: Bool = false, limits: ConnectionLimits = ConnectionLimits(), seed: UInt64 = 1
   ) {
     machine = ConnectionMachine(
       namespace: "ns", lane: lane, newest: newest.map { WriteID(rawValue: $0) },
-      usesTokens: usesTokens, token: token, limits: limits, seed: seed)
+      usesTokens: usesTokens, token: token, usesAppCheck: usesAppCheck, limits: limits, seed: seed)
   }
 
   /// Gives an input; the actions but for wishes to be woken.
@@ -158,6 +158,11 @@ extension [ConnectionAction] {
   /// The numbers under which the token provider is asked.
   var fetchNumbers: [UInt64] {
     compactMap { if case .fetchToken(_, let number) = $0 { number } else { nil } }
+  }
+
+  /// Whether the provider of the app's tokens is asked by force, each time that it is asked.
+  var appFetches: [Bool] {
+    compactMap { if case .fetchAppToken(let isForced, _) = $0 { isForced } else { nil } }
   }
 
   /// The numbers and requests that are sent.

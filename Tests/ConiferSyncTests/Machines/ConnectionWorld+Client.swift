@@ -70,7 +70,7 @@ extension ConnectionWorld {
     case .putAnswered(let id, _, _), .putGivenUp(let id, _), .putReturned(let id):
       if puts.remove(id) == nil { fail("put \(id.rawValue) ended twice") }
     case .connected, .offset, .identification, .writable, .shutDown, .log, .authentication,
-      .keepToken,
+      .keepToken, .fetchAppToken,
       .listenAnswered, .listenRevoked, .updated, .writeSent:
       break
     }

@@ -125,6 +125,18 @@ import Testing
     #expect(tree.overlay.count == 0)
   }
 
+  @Test func `the queue's writes are taken back without those of transactions`() throws {
+    try listen(1, QueryTarget("list"))
+    _ = tree.overwrite("list", ["a": 0, "b": 0, "c": 0])
+    _ = tree.write(LanePosition(1), [NodeChange("list/a", 1), NodeChange("list/b", 1)])
+    _ = tree.write(LanePosition(1, 1), [NodeChange("list/b", 2)])
+    _ = tree.write(LanePosition(2), [NodeChange("list/c", 3)])
+    let result = tree.revertQueued()
+    #expect(tree.value(at: "list") == ["a": 0, "b": 2, "c": 0])
+    #expect(result.events.last?.event.node == ["a": 0, "b": 2, "c": 0])
+    #expect(!result.events.contains { $0.event.key == "b" } && tree.overlay.count == 1)
+  }
+
   @Test func `21: keys are told apart by their bytes`() throws {
     try listen(1, QueryTarget("a"))
     _ = tree.overwrite("a", .empty)

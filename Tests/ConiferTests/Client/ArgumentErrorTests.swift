@@ -91,9 +91,6 @@ import Testing
       let deep = Array(repeating: "k", count: 32).joined(separator: "/")
       return $0.child(deep).setValue(["k": 1], withCompletionBlock: $1)
     },
-    Mistake("a value that cannot be encoded", .coding) {
-      $0.child("a").setValue(from: [Double.infinity], completion: $1)
-    },
     Mistake("a place of another database", .invalidURL) {
       $0.database.reference(fromURL: "https://elsewhere.example.com/a")
         .setValue(1, withCompletionBlock: $1)

@@ -245,6 +245,29 @@ extension `Configuration`.Home {
     #expect(directory.database("nonsense") === main)
   }
 
+  @Test func `those in use go offline and online together`() async throws {
+    let server = Server()
+    var configuration = try DatabaseConfiguration(url: "https://one.example.com")
+    configuration.transport = server.transport()
+    _ = directory.configure(configuration)
+    let used = [directory.main, directory.database("https://one.example.com?ns=two")]
+    let unused = directory.database("https://one.example.com?ns=three")
+    /// Waits until each is as it is to be.
+    func wait(until isConnected: Bool) async {
+      for database in used {
+        for await state in database.connectionStates where state == isConnected { break }
+      }
+    }
+    for database in used { _ = database.reference() }
+    await wait(until: true)
+    directory.goOffline()
+    await wait(until: false)
+    #expect(!unused.isInUse)
+    directory.goOnline()
+    await wait(until: true)
+    for database in used { await database.close() }
+  }
+
   @Test func `one of another host has a way of its own, or none`() throws {
     var configuration = try DatabaseConfiguration(url: "https://one.example.com")
     configuration.transport = NamedTransport(name: "one", others: true)

@@ -54,6 +54,11 @@ import Testing
     #expect(data.children.map(\.key) == ["b", "a"])
     for child in data.children { child.value = 0 }
     #expect(data.whole == ["a": 0, "b": 0])
+    let children = data.children
+    while let child = children.nextObject() { child.value = 1 }
+    #expect(children.nextObject() == nil)
+    #expect(data.whole == ["a": 1, "b": 1])
+    #expect(children.allObjects.count == 2)
   }
 
   @Test func `a priority is set on data that is there`() {

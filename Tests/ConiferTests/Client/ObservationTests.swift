@@ -59,7 +59,7 @@ import Testing
     let engine = try bench.engine
     let task = Task {
       var count = 0
-      for try await _ in ref.childEvents { count += 1 }
+      for try await _ in ref.childEvents() { count += 1 }
       return count
     }
     while engine.recorded.listeners.isEmpty { await Task.yield() }
@@ -91,18 +91,28 @@ import Testing
   }
 
   @Test func `child events come all, in order, with their keys before`() async throws {
-    var events = ref.childEvents.makeAsyncIterator()
+    var events = ref.childEvents().makeAsyncIterator()
     let engine = try bench.engine
     engine.raise(added("k1"))
     engine.raise(added("k2", "k1"))
+    engine.raise(DataEvent(.childMoved, ref.target, key: "k1", node: 1, previousKey: "k2"))
+    engine.raise(DataEvent(.childChanged, ref.target, key: "k1", node: 1, previousKey: "k2"))
     engine.raise(DataEvent(.childRemoved, ref.target, key: "k1", node: 1))
     await bench.waitUntilIdle()
     var words: [String] = []
-    for _ in 0..<3 {
+    for _ in 0..<5 {
       guard let event = try await events.next() else { break }
-      words.append("\(event.type) \(event.snapshot.key) \(event.previousKey ?? "-")")
+      switch event {
+      case .childAdded(let child, let key): words.append("added \(child.key) \(key ?? "-")")
+      case .childChanged(let child, let key): words.append("changed \(child.key) \(key ?? "-")")
+      case .childMoved(let child, let key): words.append("moved \(child.key) \(key ?? "-")")
+      case .childRemoved(let child): words.append("removed \(child.key)")
+      }
+      let type = "\(event.type)".dropFirst("child".count).lowercased()
+      let key = event.previousSiblingKey.map { " \($0)" } ?? (type == "removed" ? "" : " -")
+      #expect(words.last == "\(type) \(event.snapshot.key)\(key)")
     }
-    #expect(words == ["childAdded k1 -", "childAdded k2 k1", "childRemoved k1 -"])
+    #expect(words == ["added k1 -", "added k2 k1", "moved k1 k2", "changed k1 k2", "removed k1"])
   }
 
   @Test func `batches hold all that has come`() async throws {

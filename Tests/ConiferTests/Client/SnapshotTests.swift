@@ -78,6 +78,18 @@ import Testing
     #expect(children.allObjects.count == 2)
   }
 
+  @Test func `children are read one by one as by an enumerator, which copies share`() {
+    let children = snapshot(["b": 1, "a": 2]).children
+    let copy = children
+    var keys: [String] = []
+    while let child = children.nextObject() { keys.append(child.key) }
+    #expect(keys == ["a", "b"])
+    #expect(copy.nextObject() == nil)
+    #expect(children.nextObject() == nil)
+    #expect(children.allObjects.count == 2)
+    #expect(snapshot("text").children.nextObject() == nil)
+  }
+
   @Test func `priorities are numbers or texts`() {
     #expect(snapshot(Node(1, priority: 7)).priority as? Int == 7)
     #expect(snapshot(Node(1, priority: "p")).priority as? String == "p")

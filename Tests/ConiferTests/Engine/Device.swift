@@ -135,7 +135,7 @@ final class Device {
     while quiet < 2, !life.isOver {
       let isBusy = await engine.ask { loop in
         loop.durability.isRunning || loop.transactions.machine.running != nil
-          || loop.user.questionCount > signIn?.held ?? 0
+          || loop.user.questionCount > signIn?.held ?? 0 || loop.appTokens.isAsking
       }
       if mortal == nil {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }

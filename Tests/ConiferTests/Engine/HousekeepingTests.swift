@@ -167,6 +167,7 @@ import Testing
       await device.idle()
     }
     #expect(runner.mostSlicesWaitedFor <= 1)
+    #expect(runner.commits >= 60)
     // Something was done between the writes.
     #expect(runner.slices.begun > 1)
     await world.waitUntilIdle()

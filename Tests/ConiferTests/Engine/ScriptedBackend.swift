@@ -38,6 +38,8 @@ final class ScriptedBackend: StorageBackend {
       var hardenFailure: StoreError?
       /// Why suspending fails, once the store has let go of its files.
       var suspensionFailure: StoreError?
+      /// Whether only the next suspension fails.
+      var suspensionFailsOnce = false
       /// Why the store cannot be taken again.
       var resumptionFailure: StoreError?
       /// Who waits for a commit to be durable, while that takes.
@@ -164,7 +166,11 @@ final class ScriptedBackend: StorageBackend {
   }
   func suspend() async throws(StoreError) {
     try await inner.suspend()
-    if let failure = script.counts.suspensionFailure { throw failure }
+    let failure = script.change { state in
+      defer { if state.suspensionFailsOnce { state.suspensionFailure = nil } }
+      return state.suspensionFailure
+    }
+    if let failure { throw failure }
   }
   func resume() async throws(StoreError) {
     if let failure = script.counts.resumptionFailure { throw failure }

@@ -53,10 +53,13 @@ import Testing
     }
   #endif
 
-  @Test(arguments: Store.durable, [false, true])
+  /// A store that is suspended all the same stays so: who has to let go of its locks must not be made to keep them by a
+  /// disk that fails.
+  @Test(arguments: Store.durable, ["taken", "lost", "suspended"])
   func `A store that lets go of its files and fails is taken again, at once or by resuming`(
-    _ store: Store, _ isLost: Bool
+    _ store: Store, _ what: String
   ) async throws {
+    let isLost = what == "lost"
     let world = try World()
     let script = ScriptedBackend.Script()
     let device = world.device(store) {
@@ -67,12 +70,19 @@ import Testing
     let failure = StoreError(.io, "The disk fails, as the test asked for.")
     script.change {
       ($0.suspensionFailure, $0.resumptionFailure) = (failure, isLost ? failure : nil)
+      $0.suspensionFailsOnce = what == "suspended"
     }
     #expect(await error { () throws(DatabaseError) in try await device.engine.suspend() } != nil)
     let receipt = device.set("a", "2")
     if isLost {
       #expect(await error { () throws(DatabaseError) in try await device.engine.resume() } != nil)
       script.change { $0.resumptionFailure = nil }
+    }
+    if what != "taken" {
+      // The journal's lock is that of one process.
+      if store != .journal {
+        try await store.configuration(at: device.directory).open().close()
+      }
       try await device.engine.resume()
     }
     await world.waitUntilIdle()
@@ -148,12 +158,16 @@ import Testing
     #expect(world.data == json(#"{"a":1,"b":2}"#))
   }
 
-  @Test(arguments: Store.durable)
+  /// Also when the store can be resumed and not be read at first.
+  @Test(arguments: Store.durable, [false, true])
   func `Writes that another owner sent meanwhile have ended, and those that it queued are sent`(
-    _ store: Store
+    _ store: Store, _ isUnreadable: Bool
   ) async throws {
     let world = try World()
-    let device = world.device(store, isOnline: false)
+    let script = ScriptedBackend.Script()
+    let device = world.device(store, isOnline: false) {
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
     let add = #"{".sv":{"increment":1}}"#
     device.listenToValue("n", QueryTarget("n"))
     let receipts = (0..<5).map { _ in device.set("n", add) }
@@ -172,6 +186,11 @@ import Testing
     await other.close()
 
     #expect(world.data("n") == 5)
+    if isUnreadable {
+      script.change { $0.readFailure = StoreError(.io, "The disk fails, as the test asked for.") }
+      #expect(await error(device.engine.resume) == .storageFailure)
+      script.change { $0.readFailure = nil }
+    }
     try await device.engine.resume()
     for receipt in receipts { #expect(try await receipt.outcome == .acknowledged) }
     device.set("n", add)
@@ -222,8 +241,12 @@ import Testing
     await device.engine.close()
     #expect(await error(device.engine.suspend) == .closed)
     #expect(await error(device.engine.resume) == .closed)
+    // Nothing is held any more.
+    device.set("c", "3", "late")
+    device.get("late get", QueryTarget("c"))
+    await world.waitUntilIdle()
     await withCheckedContinuation { done in device.queue.async { done.resume() } }
-    #expect(device.lines.take() == ["held closed", "get closed"])
+    #expect(device.lines.take() == ["held closed", "get closed", "late closed", "late get closed"])
     guard store != .memory else { return }
     await device.restart()
     await world.waitUntilIdle()

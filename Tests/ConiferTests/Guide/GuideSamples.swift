@@ -33,6 +33,23 @@ enum GuideSamples {
     }
   }
 
+  /// What proves that the app is the app, as the guide takes it.
+  struct Attestation: Sendable {
+    var text: String
+    var end: Date
+
+    static func current(refreshing: Bool) async throws -> Attestation {
+      Attestation(text: refreshing ? "a2" : "a1", end: .distantFuture)
+    }
+  }
+
+  struct AppCheck: AppCheckProvider {
+    func token(forcingRefresh: Bool) async throws -> AppCheckToken {
+      let proof = try await Attestation.current(refreshing: forcingRefresh)
+      return AppCheckToken(proof.text, expiry: Int64(proof.end.timeIntervalSince1970 * 1000))
+    }
+  }
+
   // MARK: The README
 
   static func readme(_ directory: String, _ transport: InProcessTransport) async throws {
@@ -113,8 +130,8 @@ enum GuideSamples {
     let chat = database.reference(withPath: "chats/c1")
     var texts: [String] = []
     for try await events in chat.childEventBatches() {
-      for event in events where event.type == .childAdded {
-        texts.append(try event.snapshot.data(as: Message.self).text)
+      for case .childAdded(let message, _) in events {
+        texts.append(try message.data(as: Message.self).text)
       }
       if texts.count >= count { break }
     }
@@ -235,6 +252,16 @@ enum GuideSamples {
       default: try await database.retry(write.id)
       }
     }
+  }
+
+  static func look(
+    _ database: Database, _ room: DatabaseReference, _ show: (String) -> Void
+  ) async throws {
+    let space = try await database.space()
+    show("\(space.cache) bytes of cache, \(space.queue) of waiting writes")
+    let explained = try await database.explain(room.queryOrdered(byChild: "age"))
+    if let index = explained.lookup.hint { show("add \(index.rule)") }
+    for incident in try await database.incidents() { show("\(incident)") }
   }
 
   static func errors(_ room: DatabaseReference, _ show: (String) -> Void) async {

@@ -1,3 +1,4 @@
+import ConiferEngine
 import ConiferKeyValue
 import ConiferQuery
 import ConiferSync
@@ -51,6 +52,10 @@ final class RecordingEngine: DatabaseEngine {
 
   private func later(_ work: @escaping @Sendable () -> Void) {
     configuration.callbackQueue.async(work)
+  }
+
+  func storage() async throws(DatabaseError) -> StorageQuestions {
+    throw DatabaseError(.closed, "There is none.")
   }
 
   func write(
@@ -136,6 +141,10 @@ final class RecordingEngine: DatabaseEngine {
     later { completion(error.map { .failure($0) } ?? .success(node)) }
   }
 
+  func getFromServer(
+    _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
+  ) { get(target, completion: completion) }
+
   func setPinned(_ isPinned: Bool, _ target: QueryTarget) {
     set { $0.pins.append((isPinned, target)) }
   }
@@ -197,5 +206,6 @@ final class RecordingEngine: DatabaseEngine {
   }
 
   func refreshToken() { set { $0.calls.append("token") } }
+  func refreshAppToken() { set { $0.calls.append("app token") } }
   func close() async { set { $0.calls.append("close") } }
 }

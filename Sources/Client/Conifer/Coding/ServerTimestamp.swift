@@ -1,7 +1,7 @@
 public import Foundation
 
 /// A property wrapper for a time that the server fills in: nil is written as the server's time, and
-/// read as a date.
+/// read as a date. It is milliseconds since 1970 whatever the coder's strategy for dates.
 ///
 /// ```swift
 /// struct Message: Codable {
@@ -17,23 +17,22 @@ public struct ServerTimestamp: Codable, Hashable, Sendable {
   /// A time, or one for the server to fill in.
   public init(wrappedValue: Date? = nil) { self.wrappedValue = wrappedValue }
 
-  private enum Keys: String, CodingKey {
-    case serverValue = ".sv"
-  }
-
   /// Reads the time, or nil where there is none.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
-    wrappedValue = container.decodeNil() ? nil : try container.decode(Date.self)
+    wrappedValue =
+      container.decodeNil()
+      ? nil : Date(timeIntervalSince1970: try container.decode(Double.self) / 1000)
   }
 
   /// Writes the time, or the server value that stands for it.
   public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
     if let wrappedValue {
-      var container = encoder.singleValueContainer()
-      return try container.encode(wrappedValue)
+      try container.encode((wrappedValue.timeIntervalSince1970 * 1000).rounded())
+    } else {
+      // A dictionary, whose key no strategy changes.
+      try container.encode([".sv": "timestamp"])
     }
-    var container = encoder.container(keyedBy: Keys.self)
-    try container.encode("timestamp", forKey: .serverValue)
   }
 }

@@ -21,6 +21,7 @@ public struct DatabaseConfiguration: Sendable {
   private struct Persistence: Sendable {
     var storage: StorageConfiguration?
     var standardStorage: (@Sendable (DatabaseConfiguration) -> StorageConfiguration)?
+    var localAuthority: (@Sendable (DatabaseConfiguration) -> any LocalAuthority & Transport)?
     var isEnabled: Bool?
     var options: StorageOptions
     var indexes: [IndexDefinition] = []
@@ -32,6 +33,9 @@ public struct DatabaseConfiguration: Sendable {
   public var transport: (any Transport)?
   /// Where tokens come from; nil to be nobody.
   public var tokenProvider: (any TokenProvider)?
+  /// Where tokens of the app itself come from, such as those of Firebase's App Check; nil for none. They are shown to the
+  /// server beside the user's.
+  public var appCheckProvider: (any AppCheckProvider)?
   /// Whether the last token is kept in the store, so that an app that starts offline knows its user.
   public var keepsLastToken = true
   /// What becomes of an increment whose outcome is unknown.
@@ -125,6 +129,14 @@ extension DatabaseConfiguration {
     set { persistence.standardStorage = newValue }
   }
 
+  /// Makes the authority of a database without a server, which keeps the data in ``storage`` and is its own transport;
+  /// nil for a client of a server.
+  package var localAuthority: (@Sendable (DatabaseConfiguration) -> any LocalAuthority & Transport)?
+  {
+    get { persistence.localAuthority }
+    set { persistence.localAuthority = newValue }
+  }
+
   /// Whether data and queue are kept in ``storage``; otherwise they are in memory.
   ///
   /// nil is yes for `Database(configuration)`, and no for `Database.database()` until the app sets
@@ -156,8 +168,27 @@ extension DatabaseConfiguration {
     if let fault { throw fault }
   }
 
-  /// The storage that is opened: with the options, and in memory when persistence is off.
+  /// The storage that is opened: with the options, and in memory when persistence is off or an authority in this
+  /// process keeps the data.
   var effectiveStorage: StorageConfiguration {
+    guard localAuthority != nil else { return keptStorage(options) }
+    var options = options
+    options.durability = .strongest
+    options.role = .cache
+    options.encryption = nil
+    return .memory(options)
+  }
+
+  /// The storage of an authority in this process: the only copy of the data, without a budget, and in memory when
+  /// persistence is off.
+  package var authorityStorage: StorageConfiguration {
+    var options = options
+    options.role = .authority
+    options.budget = nil
+    return keptStorage(options)
+  }
+
+  private func keptStorage(_ options: StorageOptions) -> StorageConfiguration {
     guard isPersistenceEnabled ?? true, let storage = storage ?? standardStorage?(self) else {
       // The configured durability applies to the storage that is not opened; memory has only its
       // own.
@@ -201,6 +232,13 @@ extension DatabaseConfiguration {
         "A cache of \(budget) bytes is too small.",
         "Give at least \(smallest) bytes, or nil for no limit."
       ) { $0.options.budget = smallest }
+    }
+    // An engine has the authority itself as the transport.
+    if localAuthority != nil, let transport, !(transport is any LocalAuthority) {
+      add(
+        "The database has a transport, and is configured to have no server.",
+        "Configure it with the transport and without .local; copy(to:) brings data to a server."
+      ) { $0.transport = nil }
     }
     if isPersistenceEnabled == true, storage == nil, standardStorage == nil {
       add(

@@ -20,6 +20,10 @@ extension Database {
   /// and then run as the user who is signed in.
   public func tokenDidChange() { engine.refreshToken() }
 
+  /// Tells the database that the app has another token of its own, so that it asks the
+  /// ``DatabaseConfiguration/appCheckProvider`` anew and shows the server the new one.
+  public func appCheckTokenDidChange() { engine.refreshAppToken() }
+
   /// The server's time in milliseconds since 1970, as far as it is known.
   public var serverTime: Int64 { engine.serverTime }
 }

@@ -55,6 +55,9 @@ public final class Database: Sendable {
     return engine
   }
 
+  /// Whether the engine was made.
+  var isInUse: Bool { state.withLock { $0.engine != nil } }
+
   /// Logs an error when the database has the default storage and no transport: such an app may
   /// expect a default server too.
   private func reportMissingServer() {

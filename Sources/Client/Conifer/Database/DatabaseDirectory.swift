@@ -71,6 +71,8 @@ final class DatabaseDirectory: Sendable {
     configuration.storage = nil
     configuration.standardStorage = defaults?.storage
     configuration.isPersistenceEnabled = false
+    // A URL names a server, also beside a main database that has none.
+    configuration.localAuthority = nil
     if !isMain {
       // The transport of the main database leads to that database's host.
       configuration.transport = configuration.transport?.leading(
@@ -105,6 +107,18 @@ final class DatabaseDirectory: Sendable {
     configuration.transport = defaults?.transport(configuration.host, configuration.isSecure)
     return configure(configuration)
   }
+
+  /// The databases whose engines run.
+  private var inUse: [Database] {
+    let all = state.withLock { Array($0.others.values) + ($0.main.map { [$0] } ?? []) }
+    return all.filter(\.isInUse)
+  }
+
+  /// Connects the databases that are in use.
+  func goOnline() { for database in inUse { database.goOnline() } }
+
+  /// Disconnects the databases that are in use.
+  func goOffline() { for database in inUse { database.goOffline() } }
 
   private static func name(_ host: String, _ namespace: String) -> String {
     "\(host.lowercased()) \(namespace.lowercased())"

@@ -1,3 +1,4 @@
+import ConiferEngine
 import ConiferQuery
 import ConiferSync
 import ConiferTree
@@ -38,6 +39,9 @@ protocol DatabaseEngine: AnyObject, Sendable {
   /// Reads once: from the server, or what the cache has completely.
   func get(
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void)
+  /// Reads once from the server, and never from the cache.
+  func getFromServer(
+    _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void)
   /// Pins a target, so that it is downloaded and kept; or ends that.
   func setPinned(_ isPinned: Bool, _ target: QueryTarget)
   /// Tells the server what to do when the connection ends.
@@ -51,6 +55,11 @@ protocol DatabaseEngine: AnyObject, Sendable {
   func purge()
   /// The server's time in milliseconds since 1970, as far as it is known.
   var serverTime: Int64 { get }
+
+  /// What may be asked of the storage, once it is open.
+  ///
+  /// - Throws: why it will never be open.
+  func storage() async throws(DatabaseError) -> StorageQuestions
 
   // MARK: The queue, and who is signed in
 
@@ -76,6 +85,8 @@ protocol DatabaseEngine: AnyObject, Sendable {
   var isConnected: StateSource<Bool> { get }
   /// Asks the token provider anew: somebody signed in or out.
   func refreshToken()
+  /// Asks the provider of the app's own tokens anew.
+  func refreshAppToken()
   /// Disconnects, makes everything durable and lets go of the store until `resume`.
   func suspend() async throws(DatabaseError)
   /// Goes on with the store.

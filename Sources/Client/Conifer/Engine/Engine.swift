@@ -1,3 +1,4 @@
+import ConiferEngine
 import ConiferSync
 import Synchronization
 
@@ -23,13 +24,16 @@ final class Engine: DatabaseEngine {
     let registrations = Registrations()
     let (authState, isConnected) = (StateSource(AuthState.signedOut), StateSource(false))
     let clock = ServerClock(configuration.clock)
-    setup = configuration
+    let authority = configuration.localAuthority?(configuration)
+    var setup = configuration
+    if let authority { setup.transport = authority }
+    self.setup = setup
     self.registrations = registrations
     self.authState = authState
     self.isConnected = isConnected
     self.clock = clock
-    steps = StepQueue { steps in
-      EngineLoop(configuration, steps, registrations, authState, isConnected, clock)
+    steps = StepQueue { [setup] steps in
+      EngineLoop(setup, authority, steps, registrations, authState, isConnected, clock)
     }
     steps.post(.open { self.isAway.load(ordering: .relaxed) })
   }
@@ -55,8 +59,23 @@ final class Engine: DatabaseEngine {
   /// Asks the token provider anew.
   func refreshToken() { steps.post(.refreshToken) }
 
+  /// Asks the provider of the app's own tokens anew.
+  func refreshAppToken() { steps.post(.tellConnection(.refreshAppToken)) }
+
   /// Lets go of the store until `resume`.
-  func suspend() async throws(DatabaseError) { try await finish { .suspend($0) } }
+  func suspend() async throws(DatabaseError) {
+    await handOver()
+    try await finish { .suspend($0) }
+  }
+
+  /// Waits until the authority of a database without a server has what was written: the queue is in memory.
+  private func handOver() async {
+    guard setup.localAuthority != nil else { return }
+    await withCheckedContinuation { continuation in
+      steps.post(.handOver { continuation.resume() })
+    }
+    if isAway.load(ordering: .relaxed) { goOffline() }
+  }
 
   /// Goes on with the store.
   func resume() async throws(DatabaseError) { try await finish { .resume($0) } }
@@ -68,6 +87,21 @@ final class Engine: DatabaseEngine {
       steps.post(step { continuation.resume(returning: $0) })
     }
     if let error { throw error }
+  }
+
+  /// What may be asked of the storage, once it is open.
+  func storage() async throws(DatabaseError) -> StorageQuestions {
+    let found: Result<StorageQuestions, DatabaseError> = await withCheckedContinuation {
+      continuation in
+      steps.post(
+        .run { loop in
+          continuation.resume(
+            returning: Result { () throws(DatabaseError) in
+              try StorageQuestions(loop.lifetime.storage)
+            })
+        })
+    }
+    return try found.get()
   }
 
   /// Waits until no write of the user waits for the server, or until a time.
@@ -92,6 +126,7 @@ final class Engine: DatabaseEngine {
 
   /// Ends all work, makes it durable and closes the store.
   func close() async {
+    await handOver()
     await withCheckedContinuation { continuation in steps.post(.close { continuation.resume() }) }
   }
 }

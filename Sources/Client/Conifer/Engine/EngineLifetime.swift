@@ -28,7 +28,7 @@ struct EngineLifetime {
       do throws(StoreError) {
         try await begin(backend)
       } catch {
-        try? await backend.close()
+        await storage.closeBackend(backend)
         throw error
       }
     } catch {
@@ -63,12 +63,15 @@ struct EngineLifetime {
   }
 
   /// Another process may have changed the storage while it was suspended: what is known of it is read again.
-  func storeChanged() {
-    writes.storeChanged()
-    listening.listens.storeChanged()
-    guard let lane = storage.lane else { return }
+  ///
+  /// - Throws: why it cannot be read; then this is to be done again.
+  func storeChanged() throws(DatabaseError) {
+    try writes.storeChanged()
     // The views begin anew with the queue as it is now.
-    connection.tell(.laneOpened(newest: views.changeLane(to: lane)))
+    let newest = try views.queueChanged()
+    listening.listens.storeChanged()
+    connection.tell(.laneOpened(newest: newest))
+    storage.sawChanges()
     storage.reportIncidents()
   }
 

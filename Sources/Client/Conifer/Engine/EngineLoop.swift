@@ -14,6 +14,7 @@ final class EngineLoop: StepHandler {
   let outbox: Outbox
   let connection: Connection
   let user: SignedInUser
+  let appTokens: AppTokens
   let listening: Listening
   let pins: PinnedQueries
   let updates: ServerUpdates
@@ -26,6 +27,8 @@ final class EngineLoop: StepHandler {
   let drains = QueueDrains()
   /// Whether the storage is suspended, and what waits until it is resumed.
   private var suspension = Suspension<Step>()
+  /// Ends a wait for the queue to be empty when an authority in this process does not answer.
+  private let scheduleHandOverEnd: (UInt64) -> Void
   /// Schedules a check of in-doubt commits after so many milliseconds.
   private let scheduleInDoubtCheck: (Int64) -> Void
   /// The delay before the next check, in milliseconds.
@@ -35,14 +38,17 @@ final class EngineLoop: StepHandler {
 
   private static let firstInDoubtCheckDelay: Int64 = 1_000
   private static let longestInDoubtCheckDelay: Int64 = 60_000
+  /// How long closing and suspending wait for an authority in this process, in milliseconds.
+  private static let longestHandOver: Int64 = 10_000
 
   init(
-    _ setup: DatabaseConfiguration, _ steps: StepQueue<EngineLoop>, _ registrations: Registrations,
+    _ setup: DatabaseConfiguration, _ authority: (any LocalAuthority)?,
+    _ steps: StepQueue<EngineLoop>, _ registrations: Registrations,
     _ authState: StateSource<AuthState>, _ isConnected: StateSource<Bool>, _ clock: ServerClock
   ) {
     let logger = setup.logger
     let post: @Sendable (Step) -> Void = { [weak steps] in steps?.post($0) }
-    let storage = EngineStorage(logger)
+    let storage = EngineStorage(logger, authority: authority)
     outbox = Outbox(storage, setup.callbackQueue)
     let durability = DurabilityWaits { [weak steps] backend in steps?.harden(backend) }
     connection = Connection(setup, post)
@@ -71,10 +77,16 @@ final class EngineLoop: StepHandler {
     disconnects = Disconnects(storage, connection, outbox)
     user = SignedInUser(
       setup, storage, views, transactions, pins, connection, outbox, authState, post)
+    appTokens = AppTokens(setup.appCheckProvider, connection, post)
     lifetime = EngineLifetime(
       storage: storage, setup: setup, views: views,
       connection: connection, user: user, listening: listening, writes: writes, gets: gets,
       transactions: transactions, disconnects: disconnects)
+    scheduleHandOverEnd = { [clock = setup.clock] number in
+      clock.wake(at: clock.now + Self.longestHandOver) {
+        post(.run { loop in loop.drains.end(number, loop.requests.totals) })
+      }
+    }
     scheduleInDoubtCheck = { [clock = setup.clock] delay in
       // Each step begins with a look.
       clock.wake(at: clock.now + delay) { post(.run { $0.isInDoubtCheckScheduled = false }) }
@@ -136,11 +148,13 @@ final class EngineLoop: StepHandler {
     case .purge: purge()
     case .refreshToken: user.refreshToken()
     case .tokenAnswered(let answer, let number): user.answered(answer, number)
+    case .appTokenAnswered(let answer, let number): appTokens.answered(answer, number)
     case .run(let body): body(self)
     case .useQueue(_, let body):
       // So that the store shows the queue as it is.
       writes.storeEarlierEnds()
       body(self)
+    case .handOver(let done): handOver(done)
     case .suspend(let done): done(await suspend())
     case .resume(let done): await resume(done)
     case .close(let done): await close(done)
@@ -149,6 +163,15 @@ final class EngineLoop: StepHandler {
   }
 
   // MARK: Suspension
+
+  /// Has what waits sent to the authority in this process, and calls when that has answered. What is asked for while
+  /// the storage is suspended is not waited for.
+  private func handOver(_ done: @escaping @Sendable () -> Void) {
+    if suspension.isSuspended || lifetime.storage.hasEnded { return done() }
+    if case .success(let totals) = requests.totals(), totals.pending == 0 { return done() }
+    connection.tell(.reasonEnded(.offline))
+    scheduleHandOverEnd(drains.begin { _ in done() })
+  }
 
   /// Disconnects, makes all that was accepted durable, and lets go of the storage; gives why not.
   private nonisolated(nonsending) func suspend() async -> DatabaseError? {
@@ -183,15 +206,24 @@ final class EngineLoop: StepHandler {
       return done(lifetime.storage.hasEnded ? lifetime.storage.error : nil)
     }
     do throws(DatabaseError) {
-      let isChanged = try await lifetime.storage.resume()
+      if try await lifetime.storage.resume() { try await takeInChanges() }
       let waiting = suspension.end()
-      if isChanged { lifetime.storeChanged() }
       connection.tell(.reasonEnded(.suspended))
       drain()
       done(nil)
       await performAll(waiting)
     } catch {
       done(error)
+    }
+  }
+
+  /// Reads anew what another process may have changed; the storage is let go of again when that fails.
+  private nonisolated(nonsending) func takeInChanges() async throws(DatabaseError) {
+    do throws(DatabaseError) {
+      try lifetime.storeChanged()
+    } catch {
+      try? await lifetime.storage.suspend()
+      throw error
     }
   }
 
@@ -214,6 +246,7 @@ final class EngineLoop: StepHandler {
       drain()
     }
     let waiting = suspension.end()
+    appTokens.close()
     if let backend = lifetime.end() { await lifetime.storage.closeBackend(backend) }
     for step in user.takeReady() { await performOne(step) }
     await performAll(waiting)
@@ -283,6 +316,7 @@ final class EngineLoop: StepHandler {
     case .send(let message): connection.send(message)
     case .sendListen(let number, let listen): updates.listens.send(listen, as: number)
     case .fetchToken(let force, let number): user.fetchToken(force: force, number)
+    case .fetchAppToken(let force, let number): appTokens.fetch(force: force, number)
     case .wake(let moment): connection.wake(at: moment)
     case .connected(let isConnected):
       listening.connected(isConnected)

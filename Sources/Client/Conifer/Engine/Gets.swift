@@ -38,7 +38,9 @@ final class Gets {
     let target = request.target
     if target.path.first == .info { return answer(request, .success(listening.info(target))) }
     guard storage.backend != nil else { return answer(request, .failure(storage.error)) }
-    if let node = views.tree.shown(of: target) { return answer(request, .success(node)) }
+    if request.mayUseCache, let node = views.tree.shown(of: target) {
+      return answer(request, .success(node))
+    }
     guard setup.transport != nil else { return giveUp(request) }
     ask(request)
   }
@@ -96,7 +98,7 @@ final class Gets {
 
   /// Answers with what is known completely, else with the error.
   private func answerFromCache(_ request: GetRequest, _ error: DatabaseError) {
-    guard let node = completeValue(of: request.target) else {
+    guard request.mayUseCache, let node = completeValue(of: request.target) else {
       return answer(request, .failure(error))
     }
     setup.logger.info(
@@ -120,9 +122,9 @@ final class Gets {
   /// What views show of a target, or would show; nil when that is not known completely.
   private func completeValue(of target: QueryTarget) -> Node? {
     if let node = views.tree.value(of: target) { return node }
-    guard let backend = storage.backend else { return nil }
+    guard storage.backend != nil, let cache = views.cache else { return nil }
     // A tree for this one view, so that no listen of the app begins or ends.
-    let scratch = SyncTree(cache: StoredCache(backend, storage.tree, setup.logger))
+    let scratch = SyncTree(cache: cache)
     views.tree.copyWrites(touching: target.path, to: scratch)
     for entry in views.queuedWrites(touching: target.path) {
       scratch.load(entry.position, entry.changes)
@@ -166,6 +168,8 @@ struct GetRequest: Sendable {
   let target: QueryTarget
   /// The uptime at which the app asked.
   let issued: Milliseconds
+  /// Whether what views show or the cache holds may be the answer.
+  var mayUseCache = true
   let completion: @Sendable (Result<Node, DatabaseError>) -> Void
 }
 
@@ -177,5 +181,14 @@ extension Engine {
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
   ) {
     steps.post(.get(GetRequest(target: target, issued: setup.clock.now, completion: completion)))
+  }
+
+  /// Reads once from the server, and never from the cache.
+  func getFromServer(
+    _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
+  ) {
+    let request = GetRequest(
+      target: target, issued: setup.clock.now, mayUseCache: false, completion: completion)
+    steps.post(.get(request))
   }
 }

@@ -59,7 +59,8 @@ final class SignedInUser {
     connection.begin(
       ConnectionMachine(
         namespace: setup.namespace, lane: lane, newest: newest, usesTokens: usesTokens,
-        token: token, isChanging: change != nil, limits: Self.limits, seed: setup.random()))
+        token: token, isChanging: change != nil, usesAppCheck: setup.appCheckProvider != nil,
+        limits: Self.limits, seed: setup.random()))
     if let token { authState.set(.known(identity: token.identity)) }
     if kept != nil, !setup.keepsLastToken { storeToken(nil) }
     // A write that the app makes while it starts belongs to the user who turns out to be signed in,

@@ -37,10 +37,15 @@ enum Step: Sendable {
   case refreshToken
   /// The token provider answered a question.
   case tokenAnswered(TokenAnswer, UInt64)
+  /// The provider of the app's own tokens answered a question.
+  case appTokenAnswered(AppTokenAnswer, UInt64)
   /// Run a closure between two other steps.
   case run(@Sendable (EngineLoop) -> Void)
   /// Run a closure that asks about the user's queue, or changes it.
   case useQueue(isChange: Bool, @Sendable (EngineLoop) -> Void)
+  /// Send what waits to the authority in this process, going online for that; the closure is called when it has
+  /// answered, or does not for too long.
+  case handOver(@Sendable () -> Void)
   /// Let go of the storage until it is resumed; the closure is told why not.
   case suspend(@Sendable (DatabaseError?) -> Void)
   /// Go on with the storage.
@@ -52,7 +57,7 @@ extension Step {
   /// Whether it waits while the storage is suspended.
   var awaitsStorage: Bool {
     switch self {
-    case .suspend, .resume, .close: false
+    case .handOver, .suspend, .resume, .close: false
     default: true
     }
   }

@@ -10,6 +10,8 @@ final class StoredCache: ServerCache {
   private let backend: any StorageBackend
   private let tree: TreeID
   private let logger: Logger
+  /// The indexes that were advised: once is enough.
+  private var advised: Set<IndexDefinition> = []
 
   init(_ backend: any StorageBackend, _ tree: TreeID, _ logger: Logger) {
     self.backend = backend
@@ -49,6 +51,7 @@ final class StoredCache: ServerCache {
           return CachedNode(try view.node(tree, path), isComplete: true, isFiltered: false)
         }
         let answer = try view.query(tree, path, spec)
+        advise(answer.explanation.hint, target)
         let node = Node(children: answer.children.map { ($0.key, $0.node) })
         return CachedNode(node, isComplete: true, isFiltered: true)
       }
@@ -56,6 +59,14 @@ final class StoredCache: ServerCache {
       return CachedNode(
         try children(view, path, known.sorted()), isComplete: false, isFiltered: true)
     }
+  }
+
+  /// Tells the log of an index that would have spared reading a whole node.
+  private func advise(_ index: IndexDefinition?, _ target: QueryTarget) {
+    guard let index, advised.insert(index).inserted else { return }
+    logger.notice(
+      "a query reads all children of its place from the cache; an index would spare that",
+      metadata: ["target": "\(target)", "add": "\(index.rule)"])
   }
 
   private func children(

@@ -10,6 +10,8 @@ import ConiferTree
 final class Views {
   /// The tree of the views; it has no cache until storage is open.
   private(set) var tree = SyncTree(cache: nil)
+  /// What views begin with; nil until storage is open.
+  private(set) var cache: (any ServerCache)?
   /// The values of incremented places behind the newest write; nil when the queue has to be read.
   private var incrementedValues: IncrementedValues?
   private let registrations: Registrations
@@ -32,7 +34,10 @@ final class Views {
   }
 
   /// Has views that open from now on begin with what is cached.
-  func use(_ cache: any ServerCache) { tree = SyncTree(cache: cache) }
+  func use(_ cache: any ServerCache) {
+    self.cache = cache
+    tree = SyncTree(cache: cache)
+  }
 
   // MARK: Listeners
 
@@ -173,14 +178,30 @@ final class Views {
     incrementedValues = nil
     storage.show(lane)
     raise(reverted)
-    let now = clock.serverTime
-    let found = storage.read { (view, lane) throws(StoreError) in
-      var queue = QueueResolver(view, lane, now: now)
-      let entries = try queue.writes(touching: tree.viewPaths)
-      return (entries.filter { !hasEnded($0.position, lane) }, try view.totals(lane).newest)
-    }
-    for entry in found?.0 ?? [] { raise(tree.write(entry.position, entry.changes)) }
-    return found?.1
+    let found = storage.read { (view, lane) throws(StoreError) in try queued(view, lane) }
+    for entry in found?.entries ?? [] { raise(tree.write(entry.position, entry.changes)) }
+    return found?.newest
+  }
+
+  /// Shows the lane's queued writes as they are now: another process may have changed the queue.
+  ///
+  /// - Returns: the newest number of the lane; nil for none.
+  /// - Throws: why they cannot be read; what is shown stays as it was then.
+  func queueChanged() throws(DatabaseError) -> WriteID? {
+    let found = try storage.reading { (view, lane) throws(StoreError) in try queued(view, lane) }
+    incrementedValues = nil
+    raise(tree.revertQueued())
+    for entry in found.entries { raise(tree.write(entry.position, entry.changes)) }
+    return found.newest
+  }
+
+  /// A lane's queued writes that views show, and its newest number.
+  private func queued(
+    _ view: any StorageView, _ lane: Lane
+  ) throws(StoreError) -> (entries: [ResolvedWrite], newest: WriteID?) {
+    var queue = QueueResolver(view, lane, now: clock.serverTime)
+    let entries = try queue.writes(touching: tree.viewPaths)
+    return (entries.filter { !hasEnded($0.position, lane) }, try view.totals(lane).newest)
   }
 
   /// Removes a write that the server has done: what it wrote is the server's data now.

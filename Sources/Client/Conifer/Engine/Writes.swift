@@ -216,11 +216,14 @@ struct Writes {
   }
 
   /// Another process may have changed the queue: the writes that it ended have ended here too.
-  func storeChanged() {
+  ///
+  /// - Throws: why the queue cannot be read.
+  func storeChanged() throws(DatabaseError) {
     outbox.storeChanged()
     cache.storeChanged()
     for id in progress.followed {
-      let found = storage.read { (view, _) throws(StoreError) -> WriteReceipt.Outcome? in
+      let outcome = try storage.reading {
+        (view, _) throws(StoreError) -> WriteReceipt.Outcome? in
         if let end = try view.finishedWrite(id.lane, id.number) {
           return WriteReceipt.Outcome(end.outcome, id.lane)
         }
@@ -231,7 +234,7 @@ struct Writes {
         guard case .rejected(let reason) = entry.state else { return nil }
         return .rejected(RejectionReason(reason).error(entry.payload.path))
       }
-      guard let outcome = found ?? nil else { continue }
+      guard let outcome else { continue }
       switch outcome {
       case .acknowledged, .superseded: end(id, outcome, nil)
       case .rejected(let error), .failed(let error): end(id, outcome, error)

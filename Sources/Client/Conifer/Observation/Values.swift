@@ -56,10 +56,20 @@ public struct Values<Element: Sendable>: AsyncSequence, Sendable {
   }
 }
 
+/// An async sequence of a query's values as snapshots; see ``DatabaseQuery/snapshots``.
+public typealias DatabaseQuerySnapshotsSequence = Values<DataSnapshot>
+
+extension Values where Element == DataSnapshot {
+  /// The values of a query; see ``DatabaseQuery/snapshots``.
+  public init(_ query: DatabaseQuery) {
+    self.init(query: query) { (snapshot) throws(DatabaseError) in snapshot }
+  }
+}
+
 extension DatabaseQuery {
   /// The values as snapshots, now and after each change.
-  public final var snapshots: Values<DataSnapshot> {
-    Values(query: self) { (snapshot) throws(DatabaseError) in snapshot }
+  public final var snapshots: DatabaseQuerySnapshotsSequence {
+    DatabaseQuerySnapshotsSequence(self)
   }
 
   /// The values decoded, now and after each change; nil where there is nothing.

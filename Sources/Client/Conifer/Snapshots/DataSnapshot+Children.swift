@@ -5,7 +5,7 @@ extension DataSnapshot {
   /// The children of a snapshot as a collection, in the order of its query.
   ///
   /// In the order of keys they are taken from the tree as they are asked for; another order is made
-  /// once, when the collection is.
+  /// once, when the collection is. As the Apple SDK's enumerator, it can be read by ``nextObject()`` too.
   public struct Children: RandomAccessCollection, Sendable {
     private enum Order: Sendable {
       case keys(Node.Children)
@@ -14,6 +14,7 @@ extension DataSnapshot {
 
     private let parent: DataSnapshot
     private let order: Order
+    private let cursor = ChildCursor()
 
     init(_ parent: DataSnapshot) {
       self.parent = parent
@@ -46,5 +47,8 @@ extension DataSnapshot {
 
     /// All of them in an array.
     public var allObjects: [DataSnapshot] { Array(self) }
+
+    /// The child after the one that the last call gave, on this value or a copy of it; nil after the last one.
+    public func nextObject() -> DataSnapshot? { cursor.next(of: self) }
   }
 }

@@ -94,9 +94,10 @@ public final class MutableData {
   public var childrenCount: UInt { UInt(node.childCount) }
 
   /// The children that there are now, in the order of their priorities.
-  public var children: [MutableData] {
-    node.children.sorted { Node.comparePriorities($0, $1) < 0 }
-      .map { MutableData(root, path.appending($0.key)) }
+  public var children: Children {
+    Children(
+      allObjects: node.children.sorted { Node.comparePriorities($0, $1) < 0 }
+        .map { MutableData(root, path.appending($0.key)) })
   }
 
   private func attempt(_ change: () throws(DatabaseError) -> Void) {

@@ -11,7 +11,8 @@ enum WriteRules {
   ) throws(DatabaseError) -> LocalWrite {
     switch operation.content {
     case .set(let value, let priority): .set(path, try set(value, priority: priority, at: path))
-    case .setEncoded(let value): .set(path, try set(try NodeEncoder().encode(value), at: path))
+    case .setEncoded(let value, let encoder):
+      .set(path, try set(try encoder.encode(value), at: path))
     case .update(let values): .update(path, try update(values, at: path))
     case .setPriority(let value):
       .set(path.appending(.priority), try priority(value, at: path))

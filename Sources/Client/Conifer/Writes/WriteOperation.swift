@@ -3,7 +3,7 @@ public struct WriteOperation {
   /// What the app gave, unchecked.
   enum Content {
     case set(Any?, priority: Any?)
-    case setEncoded(any Encodable)
+    case setEncoded(any Encodable, Database.Encoder)
     case update([AnyHashable: Any])
     case setPriority(Any?)
   }
@@ -21,10 +21,12 @@ public struct WriteOperation {
 
   /// Replaces what is there by a value's encoding.
   ///
-  /// - Parameter value: what to encode; see ``NodeEncoder``.
-  public static func set(from value: some Encodable) -> WriteOperation {
-    WriteOperation(content: .setEncoded(value))
-  }
+  /// - Parameters:
+  ///   - value: what to encode; what cannot be encoded is told by the write.
+  ///   - encoder: how.
+  public static func set(
+    from value: some Encodable, encoder: Database.Encoder = Database.Encoder()
+  ) -> WriteOperation { WriteOperation(content: .setEncoded(value, encoder)) }
 
   /// Replaces several places below at once, all or none, and leaves others as they are.
   ///

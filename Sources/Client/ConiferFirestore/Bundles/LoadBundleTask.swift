@@ -17,26 +17,26 @@ public struct LoadBundleTaskProgress: Sendable, Hashable {
   /// Documents that there are.
   public let totalDocuments: Int
   /// Bytes that were taken in.
-  public let bytesLoaded: Int64
+  public let bytesLoaded: Int
   /// Bytes that there are.
-  public let totalBytes: Int64
+  public let totalBytes: Int
   /// Whether it goes on.
   public let state: LoadBundleTaskState
 
   init(_ progress: BundleProgress, _ state: LoadBundleTaskState) {
     documentsLoaded = progress.documents
     totalDocuments = progress.totalDocuments
-    bytesLoaded = Int64(progress.bytes)
-    totalBytes = Int64(progress.totalBytes)
+    bytesLoaded = progress.bytes
+    totalBytes = progress.totalBytes
     self.state = state
   }
 }
 
+/// The number that identifies an observer of a task.
+public typealias LoadBundleObserverHandle = Int
+
 /// A task that loads a bundle, and goes on when nobody holds it.
 public final class LoadBundleTask: Sendable {
-  /// The number that identifies an observer of a task.
-  public typealias LoadBundleObserverHandle = Int
-
   private struct State {
     var last = LoadBundleTaskProgress(BundleProgress(), .inProgress)
     var failure: FirestoreError?
@@ -80,7 +80,7 @@ public final class LoadBundleTask: Sendable {
   }
 
   /// Ends an observer; unknown handles are ignored.
-  public func removeObserver(with handle: LoadBundleObserverHandle) {
+  public func removeObserverWith(handle: LoadBundleObserverHandle) {
     state.withLock { _ = $0.observers.removeValue(forKey: handle) }
   }
 

@@ -8,18 +8,12 @@ struct KeyedMapContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
 
   init(decoding: DocumentDecoding, map: MapValue) {
     self.decoding = decoding
-    switch decoding.context.decoder.keyDecodingStrategy {
-    case _ where decoding.keepsKeys: self.map = map
-    case .useDefaultKeys: self.map = map
-    case .convertFromSnakeCase:
-      self.map = MapValue(map.fields.map { .init(SnakeCase.toCamel($0.name), $0.value) })
-    case .custom(let key):
-      self.map = MapValue(
-        map.fields.map { field in
-          let path = decoding.codingPath + [AnyCodingKey(stringValue: field.name)]
-          return .init(key(path).stringValue, field.value)
-        })
+    let strategy = decoding.context.decoder.keyDecodingStrategy
+    guard !decoding.keepsKeys, let name = strategy.naming(at: decoding.codingPath) else {
+      self.map = map
+      return
     }
+    self.map = MapValue(map.fields.map { .init(name($0.name), $0.value) })
   }
 
   var codingPath: [any CodingKey] { decoding.codingPath }

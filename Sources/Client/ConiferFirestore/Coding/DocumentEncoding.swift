@@ -14,13 +14,7 @@ struct DocumentEncoding: SlotEncoding {
   /// The encoding of a member.
   func member(_ key: any CodingKey) -> DocumentEncoding {
     let path = codingPath + [key]
-    let name =
-      switch encoder.keyEncodingStrategy {
-      case _ where keepsKeys: key.stringValue
-      case .useDefaultKeys: key.stringValue
-      case .convertToSnakeCase: SnakeCase.from(key.stringValue)
-      case .custom(let name): name(path).stringValue
-      }
+    let name = keepsKeys ? key.stringValue : encoder.keyEncodingStrategy.name(at: path)
     return DocumentEncoding(slot: slot.member(name), codingPath: path, encoder: encoder)
   }
 

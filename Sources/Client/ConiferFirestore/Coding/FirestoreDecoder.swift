@@ -1,4 +1,5 @@
 import ConiferDocument
+public import ConiferEngine
 public import Foundation
 
 extension Firestore {
@@ -38,16 +39,8 @@ extension Firestore {
       case custom((any Swift.Decoder) throws -> Data)
     }
 
-    /// The names of the fields that coding keys are read from; the keys of dictionaries are data,
-    /// and stay as they are.
-    public enum KeyDecodingStrategy {
-      /// From those of the same names.
-      case useDefaultKeys
-      /// `roomName` is read from `room_name`.
-      case convertFromSnakeCase
-      /// A function makes a key of the names from the document down.
-      case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
-    }
+    /// The names of the fields that coding keys are read from.
+    public typealias KeyDecodingStrategy = ConiferEngine.KeyDecodingStrategy
 
     /// How dates are read: from timestamps unless set.
     public var dateDecodingStrategy = DateDecodingStrategy.timestamp

@@ -1,4 +1,4 @@
-import ConiferEngine
+public import ConiferEngine
 public import Foundation
 
 extension Firestore {
@@ -37,16 +37,8 @@ extension Firestore {
       case custom((Data, any Swift.Encoder) throws -> Void)
     }
 
-    /// The names of the fields that coding keys are written to; the keys of dictionaries are data,
-    /// and stay as they are.
-    public enum KeyEncodingStrategy {
-      /// As the type's keys are.
-      case useDefaultKeys
-      /// `roomName` becomes `room_name`.
-      case convertToSnakeCase
-      /// A function gives the name, from the keys from the document down.
-      case custom((_ codingPath: [any CodingKey]) -> any CodingKey)
-    }
+    /// The names of the fields that coding keys are written to.
+    public typealias KeyEncodingStrategy = ConiferEngine.KeyEncodingStrategy
 
     /// How dates are written: as timestamps unless set.
     public var dateEncodingStrategy = DateEncodingStrategy.timestamp

@@ -82,6 +82,13 @@ package protocol DocumentEngine: AnyObject, Sendable {
     _ name: String,
     _ completion: @escaping @Sendable (Result<DocumentQuery?, FirestoreError>) -> Void)
 
+  /// What may be asked of the storage.
+  ///
+  /// - Throws: why it will never be open.
+  func storage() async throws(FirestoreError) -> StorageQuestions
+  /// The number under which the cache tracks a query; nil when it does not.
+  func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID?
+
   // MARK: Network, user and end
 
   /// Somebody signed in or out: the token provider is asked anew.
@@ -136,11 +143,16 @@ package struct GotDocument: Sendable {
   package let document: Document
   /// Whether it may differ from the server's.
   package let isFromCache: Bool
+  /// As of when the server has last confirmed what it said of the document before; zero when it has not.
+  package let confirmed: ConiferDocument.Timestamp
 
   /// What a get gives.
-  package init(document: Document, isFromCache: Bool) {
+  package init(
+    document: Document, isFromCache: Bool, confirmed: ConiferDocument.Timestamp = .zero
+  ) {
     self.document = document
     self.isFromCache = isFromCache
+    self.confirmed = confirmed
   }
 }
 

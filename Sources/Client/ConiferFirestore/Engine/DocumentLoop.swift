@@ -178,6 +178,7 @@ final class DocumentLoop: StepHandler {
       let isChanged = try await store.engine.resume()
       let waiting = suspension.end()
       if isChanged { change.storeChanged() }
+      store.engine.sawChanges()
       network.setSuspended(false)
       endStep()
       done(nil)

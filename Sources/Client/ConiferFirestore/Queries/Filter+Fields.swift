@@ -110,6 +110,26 @@ extension Filter {
     _ path: FieldPath, isGreaterThanOrEqualTo value: Any
   ) -> Filter { Filter(path, .greaterThanOrEqual, value) }
 
+  /// Documents whose field is greater than a value of the same type, or equal; the Apple SDK's name of
+  /// `isGreaterThanOrEqualTo`, which is what queries have.
+  ///
+  /// - Parameters:
+  ///   - field: the field, such as `size` or `address.city`.
+  ///   - value: what to compare it with.
+  public static func whereField(
+    _ field: String, isGreaterOrEqualTo value: Any
+  ) -> Filter { Filter(field, .greaterThanOrEqual, value) }
+
+  /// Documents whose field is greater than a value of the same type, or equal; the Apple SDK's name of
+  /// `isGreaterThanOrEqualTo`, which is what queries have.
+  ///
+  /// - Parameters:
+  ///   - path: the field, of names that may hold any character.
+  ///   - value: what to compare it with.
+  public static func whereField(
+    _ path: FieldPath, isGreaterOrEqualTo value: Any
+  ) -> Filter { Filter(path, .greaterThanOrEqual, value) }
+
   /// Documents whose field is an array with a value in it.
   ///
   /// - Parameters:

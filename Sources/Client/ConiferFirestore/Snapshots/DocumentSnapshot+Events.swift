@@ -12,7 +12,7 @@ extension DocumentSnapshot {
         hasPendingWrites: document.fields != nil && document.writes == .pending,
         isFromCache: got.isFromCache,
         wasEverComplete: document.readTime != .zero || !got.isFromCache,
-        serverTime: document.readTime))
+        serverTime: max(document.readTime, got.confirmed)))
   }
 
   /// From an event of a listener of the document.
@@ -20,7 +20,8 @@ extension DocumentSnapshot {
     let (snapshot, knowledge) = (event.snapshot, event.knowledge)
     let isKnown = !snapshot.isFromCache || knowledge.wasEverComplete
     let document =
-      snapshot.documents[path] ?? Self.absent(knowledge.absent, isKnown)
+      snapshot.documents[path]
+      ?? Self.absent(knowledge.absent, isKnown && !snapshot.isFromCache)
       ?? Document(path, isKnown ? .missing : .unseen, readTime: knowledge.readTime)
     self.init(
       reference.firestore, document,
@@ -32,9 +33,12 @@ extension DocumentSnapshot {
   }
 
   /// What is known of a document that is not found; nil when the listener itself says more.
-  private static func absent(_ document: Document?, _ isKnown: Bool) -> Document? {
+  ///
+  /// - Parameter isGone: whether the server says now that there is none. What it said before may have been
+  ///   forgotten since, when it refused to tell more.
+  private static func absent(_ document: Document?, _ isGone: Bool) -> Document? {
     guard let document, document.fields == nil else { return nil }
-    return document.state == .unseen && isKnown ? nil : document
+    return document.state == .unseen && isGone ? nil : document
   }
 }
 

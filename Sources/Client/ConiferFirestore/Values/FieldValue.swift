@@ -106,6 +106,11 @@ public struct FieldValue: Sendable {
 
   /// A vector, which is a value and no instruction.
   public static func vector(_ array: [Double]) -> VectorValue { VectorValue(array) }
+
+  /// A vector of other numbers, such as `Float`s; fields hold them as doubles.
+  public static func vector<Number: BinaryFloatingPoint>(_ array: [Number]) -> VectorValue {
+    VectorValue(array.map { Double($0) })
+  }
 }
 
 extension FieldValue: Hashable {

@@ -182,11 +182,18 @@ final class InProcessConnection: TransportConnection {
 
   private func schedule(_ direction: Direction) {
     guard let queue else { return }
-    let delay = transport.state.withLock { $0.script.delays[direction] }
-    guard let delay else { return queue.async { self.deliver(direction) } }
+    let delay = transport.state.withLock { state in
+      state.scheduled += 1
+      return state.script.delays[direction]
+    }
+    let work: @Sendable () -> Void = {
+      self.deliver(direction)
+      self.transport.delivered()
+    }
+    guard let delay else { return queue.async(execute: work) }
     let (seconds, attoseconds) = delay.components
     let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
-    queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) { self.deliver(direction) }
+    queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds), execute: work)
   }
 
   /// Delivers the held messages.

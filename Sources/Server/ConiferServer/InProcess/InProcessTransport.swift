@@ -48,6 +48,9 @@ public final class InProcessTransport: Transport {
     var watcher: (@Sendable (Delivered) -> Void)?
     var connections: [InProcessConnection] = []
     var lastConnection: UInt64 = 0
+    /// How many deliveries queues have still to make.
+    var scheduled = 0
+    var idleWaiters: [CheckedContinuation<Void, Never>] = []
     /// Sessions that still exist although their connections are gone.
     var lost: [ServerSession] = []
   }
@@ -108,6 +111,30 @@ public final class InProcessTransport: Transport {
   public func step() -> Bool {
     if case .manual(let pump) = delivery { return pump.step() }
     return false
+  }
+
+  /// Returns when queues have delivered all that was sent, also on connections that are closed.
+  package func waitUntilDelivered() async {
+    await withCheckedContinuation { continuation in
+      let isIdle = state.withLock { state in
+        if state.scheduled > 0 { state.idleWaiters.append(continuation) }
+        return state.scheduled == 0
+      }
+      if isIdle { continuation.resume() }
+    }
+  }
+
+  /// A queue has made one of the deliveries.
+  func delivered() {
+    let waiters = state.withLock { state in
+      state.scheduled -= 1
+      guard state.scheduled == 0, !state.idleWaiters.isEmpty else {
+        return [] as [CheckedContinuation<Void, Never>]
+      }
+      defer { state.idleWaiters = [] }
+      return state.idleWaiters
+    }
+    for waiter in waiters { waiter.resume() }
   }
 
   /// Whether no message is under way.

@@ -6,6 +6,7 @@ struct ClientState: Sendable {
   let limits: ConnectionLimits
   var positions: LanePositions
   var auth: AuthMachine
+  var appCheck: AppCheckMachine
   var backoff: Backoff
   var listens = WantedListens()
   /// The writes that come next.
@@ -22,11 +23,13 @@ struct ClientState: Sendable {
   var actions: [ConnectionAction] = []
 
   init(
-    _ limits: ConnectionLimits, _ positions: LanePositions, _ auth: AuthMachine, _ backoff: Backoff
+    _ limits: ConnectionLimits, _ positions: LanePositions, _ auth: AuthMachine,
+    _ appCheck: AppCheckMachine, _ backoff: Backoff
   ) {
     self.limits = limits
     self.positions = positions
     self.auth = auth
+    self.appCheck = appCheck
     self.backoff = backoff
   }
 
@@ -59,12 +62,43 @@ struct ClientState: Sendable {
     log("The token provider failed: \(reason)")
   }
 
+  // MARK: The app's own tokens
+
+  /// Asks the provider of the app's tokens, unless it is being asked.
+  ///
+  /// - Parameters:
+  ///   - isForced: whether the token at hand is to be replaced by another one.
+  ///   - isReplacing: whether the answer to an earlier question is of no use.
+  mutating func fetchAppToken(isForced: Bool = false, isReplacing: Bool = false) {
+    appCheck.cancelPlannedFetch()
+    guard appCheck.isUsed, isReplacing || !appCheck.isFetching else { return }
+    appCheck.beginFetch(at: now.uptime, isForced: isForced || appCheck.mustForce)
+    actions.append(.fetchAppToken(force: appCheck.isForced, number: appCheck.newest))
+  }
+
+  /// The provider of the app's tokens failed.
+  mutating func appTokenFailed(_ reason: String) {
+    let delay = max(limits.delays.first, backoff.takeDelay(appCheck.failures))
+    appCheck.fetchFailed(retry: now.uptime.adding(delay))
+    log("The provider of the app's tokens failed: \(reason)")
+  }
+
+  /// The server does not take the app's token, or no longer does.
+  mutating func appTokenRefused(_ status: Response.Status, _ reason: String) {
+    log("The server does not take the app's token: \(status) \(reason)")
+    guard appCheck.isUsed else { return }
+    let delay = max(limits.delays.first, backoff.takeDelay(0))
+    appCheck.refused(at: now.uptime, delay: delay)
+    if let due = appCheck.fetchAt, due <= now.uptime { fetchAppToken() }
+  }
+
   /// The server said hello.
   mutating func greeted(_ hello: Hello) {
     offset = hello.timestamp &- now.wallTime
     actions.append(.offset(offset))
     actions.append(.connected(true))
     auth.scheduleReplacement(at: now, offset: offset)
+    appCheck.scheduleReplacement(at: now, offset: offset)
   }
 
   // MARK: Lanes

@@ -18,6 +18,8 @@ package enum ConnectionAction: Hashable, Sendable {
   /// Ask the app's token provider, and answer with the number; forced when the last token was refused
   /// or is about to expire.
   case fetchToken(force: Bool, number: UInt64)
+  /// Ask the provider of the app's own tokens, and answer with the number; earlier requests are out of date.
+  case fetchAppToken(force: Bool, number: UInt64)
   /// Call `handle(.tick)` at this uptime, besides earlier requests.
   case wake(at: Milliseconds)
   /// There is a connection, or no longer (`.info/connected`).

@@ -21,6 +21,10 @@ package enum ConnectionInput: Sendable {
   case token(TokenAnswer, fetch: UInt64)
   /// Who is signed in may have changed: the token provider is asked again, until it answers.
   case refreshToken
+  /// The provider of the app's own tokens answered the request with a number; only the newest counts.
+  case appToken(AppTokenAnswer, fetch: UInt64)
+  /// The app has another token of its own: its provider is asked again.
+  case refreshAppToken
   /// The time of a `wake` came; harmless at any time.
   case tick
 

@@ -18,6 +18,8 @@ package struct ConnectionLimits: Hashable, Sendable {
   package var connectTimeout: Milliseconds = 30_000
   /// How long the token provider may take.
   package var tokenTimeout: Milliseconds = 30_000
+  /// How long a connection waits for the provider of the app's own tokens.
+  package var appTokenTimeout: Milliseconds = 10_000
   /// After how long without a sent message a keep-alive is sent.
   package var keepAliveInterval: Milliseconds = 45_000
   /// How long nothing may come, while an answer is due, before the server is probed.

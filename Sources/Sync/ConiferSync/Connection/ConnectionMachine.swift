@@ -9,6 +9,8 @@ import ConiferWire
 /// - A token is shown first, and all else waits until the server has taken it. Then listens are
 ///   restored, and gets sent, then writes, transactions and onDisconnects leave in the order in which
 ///   they were issued.
+/// - A token of the app, where there is a provider, is shown before that of the user, and nothing waits for the server's
+///   answer. A provider that is slow or fails delays the connection by ten seconds at most.
 /// - Each write is answered once, or reported as of unknown outcome and sent again, first, under the
 ///   same identity. At most `limits.window` writes wait for answers; the queue itself stays in the
 ///   store.
@@ -38,18 +40,20 @@ package struct ConnectionMachine: Sendable {
   ///   - usesTokens: whether there is a token provider.
   ///   - token: the last token, as it was kept; the lane's.
   ///   - isChanging: whether somebody signed in or out since, and the provider has not said who.
+  ///   - usesAppCheck: whether there is a provider of the app's own tokens.
   ///   - limits: times and sizes.
   ///   - seed: of the random part of delays.
   package init(
     namespace: String, lane: Lane, newest: WriteID?, usesTokens: Bool = false,
-    token: UserToken? = nil, isChanging: Bool = false,
+    token: UserToken? = nil, isChanging: Bool = false, usesAppCheck: Bool = false,
     limits: ConnectionLimits = ConnectionLimits(), seed: UInt64
   ) {
     connector = Connector(namespace: namespace)
     let own = token.flatMap { Lane(tree: lane.tree, identity: $0.identity) == lane ? $0 : nil }
     let auth = AuthMachine(limits, usesTokens: usesTokens, token: own, isChanging: isChanging)
     client = ClientState(
-      limits, LanePositions(lane, newest: newest), auth, Backoff(limits, seed: seed))
+      limits, LanePositions(lane, newest: newest), auth,
+      AppCheckMachine(limits, isUsed: usesAppCheck), Backoff(limits, seed: seed))
     reportedAuthentication = own == nil ? .signedOut : .pending
     reportedIdentification = auth.identification
   }
@@ -128,6 +132,9 @@ package struct ConnectionMachine: Sendable {
       }
     case .token(let answer, let fetch): take(answer, fetch)
     case .refreshToken: client.refreshToken()
+    case .appToken(let answer, let fetch):
+      if fetch == client.appCheck.newest { take(answer) }
+    case .refreshAppToken: refreshAppToken()
     case .tick: tick()
     case .listen(let listen):
       guard client.listens.add(listen) else { break }
@@ -274,12 +281,37 @@ package struct ConnectionMachine: Sendable {
     whileConnected { session, client in session.pipeline.readAgain(&client) }
   }
 
+  // MARK: The app's own tokens
+
+  /// Takes in what the provider of the app's tokens said.
+  private mutating func take(_ answer: AppTokenAnswer) {
+    switch answer {
+    case .token(let token):
+      client.appCheck.take(token, at: client.now, offset: client.offset)
+      whileConnected { session, client in session.showAppToken(&client) }
+    case .failed(let reason): client.appTokenFailed(reason)
+    }
+    connector.appTokenAnswered(&client)
+  }
+
+  /// The app has another token: a connection goes on under the old one until it is there.
+  private mutating func refreshAppToken() {
+    if isConnected {
+      client.fetchAppToken(isReplacing: true)
+    } else {
+      client.appCheck.forget()
+      if client.appCheck.isFetching { client.fetchAppToken(isReplacing: true) }
+    }
+  }
+
   // MARK: Time
 
   /// The timers, in the order in which they are checked.
   private enum Timer: CaseIterable {
     /// The token provider has taken too long to answer.
     case tokenTimeout
+    /// The provider of the app's tokens has.
+    case appTokenTimeout
     /// The token provider is asked again who is signed in.
     case identificationRetry
     /// The state of the connector ends.
@@ -292,6 +324,7 @@ package struct ConnectionMachine: Sendable {
   private func time(of timer: Timer) -> Milliseconds? {
     switch timer {
     case .tokenTimeout: client.auth.answerDeadline
+    case .appTokenTimeout: client.appCheck.answerDeadline
     case .identificationRetry: client.auth.identificationRetry
     case .connector: connector.deadline(client.limits)
     case .session: connector.session?.nextTick(client)
@@ -304,6 +337,10 @@ package struct ConnectionMachine: Sendable {
     case .tokenTimeout:
       connector.tokenFailed("It did not answer in time.", isTimeout: true, &client)
       readAgain()
+    case .appTokenTimeout:
+      client.appCheck.becameLate()
+      client.log("The provider of the app's tokens did not answer in time.")
+      connector.appTokenAnswered(&client)
     case .identificationRetry: client.fetchToken(isConnected: isConnected)
     case .connector: connector.timedOut(&client)
     case .session: whileConnected { session, client in session.tick(&client) }

@@ -10,6 +10,8 @@ struct Connector: Sendable {
     case waiting(until: Milliseconds)
     /// The token provider is asked before connecting.
     case fetchingToken
+    /// The provider of the app's own tokens is asked, which comes last.
+    case fetchingAppToken
     /// The server's hello is waited for.
     case connecting(ConnectionNumber, since: Milliseconds)
     /// The server has said hello.
@@ -24,7 +26,7 @@ struct Connector: Sendable {
   /// The number of the connection or of the attempt.
   var number: ConnectionNumber? {
     switch state {
-    case .closed, .waiting, .fetchingToken: nil
+    case .closed, .waiting, .fetchingToken, .fetchingAppToken: nil
     case .connecting(let number, _): number
     case .connected(let session): session.number
     }
@@ -103,16 +105,31 @@ struct Connector: Sendable {
     client.fetchToken(isConnected: false)
   }
 
+  /// Asks for a token of the app where there is a provider and no token, and connects.
   private mutating func connect(_ client: inout ClientState) {
-    let (request, number) = route.next()
-    state = .connecting(number, since: client.now.uptime)
-    client.actions.append(.connect(request, number))
+    guard client.appCheck.isMissing(at: client.now.uptime) else { return open(&client) }
+    state = .fetchingAppToken
+    client.fetchAppToken()
+  }
+
+  /// The provider of the app's tokens has answered, or has not in time: the connection is made, if need be without one.
+  mutating func appTokenAnswered(_ client: inout ClientState) {
+    guard case .fetchingAppToken = state else { return }
+    open(&client)
+  }
+
+  private mutating func open(_ client: inout ClientState) {
+    let next = route.next()
+    var request = next.request
+    request.appToken = client.appCheck.token?.credential
+    state = .connecting(next.number, since: client.now.uptime)
+    client.actions.append(.connect(request, next.number))
   }
 
   /// The token provider has said who is signed in: what waited for that goes on.
   mutating func signedIn(_ client: inout ClientState) {
     switch state {
-    case .closed, .connecting, .connected: break
+    case .closed, .fetchingAppToken, .connecting, .connected: break
     // The user may have been the cause of earlier refusals; the delay after them stays.
     case .waiting: if !client.auth.usesLongestDelay { connect(&client) }
     case .fetchingToken: connect(&client)
@@ -130,7 +147,7 @@ struct Connector: Sendable {
     // The provider was asked without a connection, because the first writes wait to know their
     // user.
     case .closed: isBlocking = isTimeout && client.auth.token == nil
-    case .waiting, .connecting, .connected: break
+    case .waiting, .fetchingAppToken, .connecting, .connected: break
     }
     client.tokenFailed(reason, isBlocking: isBlocking)
     guard case .fetchingToken = state else { return }
@@ -174,7 +191,7 @@ struct Connector: Sendable {
   /// When the present state ends by itself.
   func deadline(_ limits: ConnectionLimits) -> Milliseconds? {
     switch state {
-    case .closed, .fetchingToken: nil
+    case .closed, .fetchingToken, .fetchingAppToken: nil
     case .waiting(let until): until
     case .connecting(_, let since): since.adding(limits.connectTimeout)
     case .connected(let session): session.answerDeadline(limits)
@@ -184,7 +201,7 @@ struct Connector: Sendable {
   /// The deadline has come.
   mutating func timedOut(_ client: inout ClientState) {
     switch state {
-    case .closed, .fetchingToken: return
+    case .closed, .fetchingToken, .fetchingAppToken: return
     case .waiting: return attempt(&client)
     case .connecting: client.log("The server did not say hello in time.")
     case .connected: client.log("The server does not answer.")
@@ -198,7 +215,7 @@ struct Connector: Sendable {
   /// - Parameter isClosed: whether the transport has closed it already.
   private mutating func endConnection(isClosed: Bool = false, _ client: inout ClientState) {
     switch state {
-    case .closed, .waiting, .fetchingToken: break
+    case .closed, .waiting, .fetchingToken, .fetchingAppToken: break
     case .connecting(let number, _):
       route.failed()
       if !isClosed { client.actions.append(.disconnect(number)) }

@@ -86,6 +86,11 @@ final class Overlay {
     return all.values.sorted { $0.position < $1.position }
   }
 
+  /// Takes the writes of the queue out, in their order.
+  func removeQueued() -> [Write] {
+    all.keys.filter(\.isQueued).sorted().compactMap { remove($0) }
+  }
+
   /// The writes at and below a path, and what those above put there.
   func cursor(at path: Path, _ filter: OverlayFilter = OverlayFilter()) -> OverlayCursor {
     var cursor = OverlayCursor(root, filter, visits)

@@ -246,9 +246,15 @@ extension SyncTree {
   }
 
   /// Reverts all writes, hidden ones too.
-  package func revertAll() -> SyncResult {
+  package func revertAll() -> SyncResult { hide(overlay.removeAll()) }
+
+  /// Reverts the writes of the queue; those of transactions stay.
+  package func revertQueued() -> SyncResult { hide(overlay.removeQueued()) }
+
+  /// Shows what removed writes covered.
+  private func hide(_ removed: [Overlay.Write]) -> SyncResult {
     var result = SyncResult()
-    let changes = overlay.removeAll().filter(\.isVisible).flatMap(\.changes)
+    let changes = removed.filter(\.isVisible).flatMap(\.changes)
     views.visit(changes) { view, changes in refresh(view, changes.map(\.path), into: &result) }
     return result
   }

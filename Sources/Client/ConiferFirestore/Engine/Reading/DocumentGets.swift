@@ -31,7 +31,7 @@ struct DocumentGets {
             Result { () throws(StatusError) in
               GotDocument(
                 document: try source.document(path, in: event.snapshot),
-                isFromCache: event.snapshot.isFromCache)
+                isFromCache: event.snapshot.isFromCache, confirmed: event.knowledge.readTime)
             }.mapError { FirestoreError($0) }
           })
       }

@@ -127,13 +127,14 @@ enum Sent: Sendable {
   case get(WaitingGet)
   case listen(Listen)
   case authenticate(UserToken?)
+  case appCheck(AppToken)
 
   /// The bytes that count in the window of unanswered writes; nil when it does not count.
   var size: Int? {
     switch self {
     case .write(let write): return write.size
     case .operation(let operation): return operation.size
-    case .get, .listen, .authenticate: return nil
+    case .get, .listen, .authenticate, .appCheck: return nil
     }
   }
 
@@ -141,7 +142,7 @@ enum Sent: Sendable {
   var isReading: Bool {
     switch self {
     case .get, .listen: return true
-    case .write, .operation, .authenticate: return false
+    case .write, .operation, .authenticate, .appCheck: return false
     }
   }
 

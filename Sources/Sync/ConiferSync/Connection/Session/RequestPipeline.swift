@@ -116,7 +116,7 @@ struct RequestPipeline: Sendable {
     _ sent: Sent, _ number: UInt64, _ response: Response, _ client: inout ClientState
   ) {
     switch sent {
-    case .authenticate: break
+    case .authenticate, .appCheck: break
     case .listen(let listen): listenAnswered(number, listen, response, &client)
     case .write(let write): writeAnswered(write, response, &client)
     case .operation(let operation): operationAnswered(operation, response, &client)
@@ -135,7 +135,7 @@ struct RequestPipeline: Sendable {
       case .write(let write): client.actions.append(.writeOutcomeUnknown(write.id))
       case .operation(let operation): client.giveUp(operation, with: .disconnect)
       case .get(let get): client.gets.add(get)
-      case .listen, .authenticate: break
+      case .listen, .authenticate, .appCheck: break
       }
     }
   }

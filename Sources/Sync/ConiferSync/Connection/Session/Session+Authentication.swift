@@ -54,6 +54,24 @@ extension Session {
     }
   }
 
+  /// Shows the server the app's token, if there is one.
+  mutating func showAppToken(_ client: inout ClientState) {
+    guard let token = client.appCheck.token else { return }
+    pipeline.send(.appCheck(token.credential.token), .appCheck(token), &client)
+  }
+
+  /// Takes in the answer to a token of the app; of one that was replaced meanwhile it says nothing.
+  mutating func appTokenAnswered(
+    _ token: AppToken, _ response: Response, _ client: inout ClientState
+  ) {
+    guard token == client.appCheck.token else { return }
+    if response.status == .ok {
+      client.appCheck.accepted(at: client.now.uptime)
+    } else {
+      client.appTokenRefused(response.status, response.reason ?? response.status.rawValue)
+    }
+  }
+
   /// Another user is signed in: nothing goes out until the server knows that one.
   mutating func leaveLane(_ client: inout ClientState) {
     // This comes first, so that a transaction that an answer releases is not issued as the new

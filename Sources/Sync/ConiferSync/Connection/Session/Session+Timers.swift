@@ -7,6 +7,8 @@ extension Session {
     case keepAlive
     case tokenExpiry
     case tokenFetch
+    case appTokenExpiry
+    case appTokenFetch
     case markingRetry
   }
 
@@ -16,6 +18,8 @@ extension Session {
     case .keepAlive: pipeline.liveness.keepAliveTime(client.limits)
     case .tokenExpiry: client.auth.expiry
     case .tokenFetch: client.auth.fetchAt
+    case .appTokenExpiry: client.appCheck.expiry
+    case .appTokenFetch: client.appCheck.fetchAt
     case .markingRetry: client.sendBuffer.markingRetry
     }
   }
@@ -30,6 +34,8 @@ extension Session {
       client.actions.append(.send(.keepAlive))
     case .tokenExpiry: expireToken(&client)
     case .tokenFetch: client.fetchToken(isConnected: true)
+    case .appTokenExpiry: client.appCheck.expired(at: client.now.uptime)
+    case .appTokenFetch: client.fetchAppToken(isForced: client.appCheck.token != nil)
     case .markingRetry:
       client.sendBuffer.markAgain()
       pipeline.sendWaiting(&client)

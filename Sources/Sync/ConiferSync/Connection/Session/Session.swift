@@ -1,6 +1,6 @@
 import ConiferWire
 
-/// One connection from the server's hello to its end: which token the server is shown and what it makes of it. Its
+/// One connection from the server's hello to its end: which tokens the server is shown and what it makes of them. Its
 /// requests are those of the pipeline.
 struct Session: Sendable {
   let number: ConnectionNumber
@@ -13,6 +13,7 @@ struct Session: Sendable {
     self.number = number
     opened = client.now.uptime
     pipeline = RequestPipeline(at: opened)
+    showAppToken(&client)
     if let token = client.auth.token {
       pipeline.show(token, &client)
     } else {
@@ -36,9 +37,10 @@ struct Session: Sendable {
     _ response: Response, to number: UInt64, _ client: inout ClientState
   ) {
     guard let sent = pipeline.takeUnanswered(number) else { return }
-    if case .authenticate(let token) = sent {
-      authenticationAnswered(number, token, response, &client)
-    } else {
+    switch sent {
+    case .authenticate(let token): authenticationAnswered(number, token, response, &client)
+    case .appCheck(let token): appTokenAnswered(token, response, &client)
+    case .write, .operation, .get, .listen:
       noteTokenRefusal(response, &client)
       pipeline.answered(sent, number, response, &client)
       if pipeline.isOpen { client.auth.requestServed() }
@@ -58,8 +60,7 @@ struct Session: Sendable {
     case .authRevoked(let status, let reason):
       guard client.auth.token != nil else { break }
       tokenRevoked(status, reason, &client)
-    case .appCheckRevoked(let status, let reason):
-      client.log("The server does not take the app's token: \(status) \(reason)")
+    case .appCheckRevoked(let status, let reason): client.appTokenRefused(status, reason)
     case .debug(let words): client.log("The server says: \(words)")
     }
   }

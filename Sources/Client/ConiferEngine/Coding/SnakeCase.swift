@@ -1,12 +1,7 @@
-/// A dictionary whose keys are an app's data: strategies for names leave them alone.
-protocol StringKeyed {}
-
-extension Dictionary: StringKeyed where Key == String {}
-
 /// Names in snake case and in camel case.
-enum SnakeCase {
+package enum SnakeCase {
   /// `roomName` as `room_name`, `myURLPath` as `my_url_path`.
-  static func from(_ camel: String) -> String {
+  package static func from(_ camel: String) -> String {
     let letters = Array(camel)
     var snake = ""
     for (index, letter) in letters.enumerated() {
@@ -21,7 +16,7 @@ enum SnakeCase {
   }
 
   /// `room_name` as `roomName`; underscores around it stay.
-  static func toCamel(_ snake: String) -> String {
+  package static func toCamel(_ snake: String) -> String {
     let head = snake.prefix { $0 == "_" }
     guard head.count < snake.count else { return snake }
     let tail = String(snake.reversed().prefix { $0 == "_" })

@@ -4,9 +4,28 @@ import ConiferTree
 /// The children of a node by key.
 struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   let decoding: NodeDecoding
+  /// The children by the keys that a strategy makes of their names; nil where names are keys.
+  private let renamed: [String: Node]?
+
+  init(decoding: NodeDecoding) {
+    self.decoding = decoding
+    let strategy = decoding.decoder.keyDecodingStrategy
+    guard !decoding.keepsKeys, let key = strategy.naming(at: decoding.codingPath) else {
+      renamed = nil
+      return
+    }
+    // Of two names that make one key the first counts.
+    renamed = Dictionary(
+      decoding.node.children.map { (key($0.key.string), $0.node) },
+      uniquingKeysWith: { first, _ in first })
+  }
 
   var codingPath: [any CodingKey] { decoding.codingPath }
-  var allKeys: [Key] { decoding.node.children.compactMap { Key(stringValue: $0.key.string) } }
+
+  var allKeys: [Key] {
+    if let renamed { return renamed.keys.compactMap { Key(stringValue: $0) } }
+    return decoding.node.children.compactMap { Key(stringValue: $0.key.string) }
+  }
 
   func contains(_ key: Key) -> Bool { !child(key).node.isEmpty }
 
@@ -33,7 +52,11 @@ struct KeyedNodeContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func superDecoder(forKey key: Key) throws -> any Decoder { child(key) }
 
   private func child(_ key: Key) -> NodeDecoding {
-    decoding.nested(decoding.node[ConiferTree.Key(key.stringValue)], key)
+    let node =
+      if let renamed { renamed[key.stringValue] ?? .empty } else {
+        decoding.node[ConiferTree.Key(key.stringValue)]
+      }
+    return decoding.nested(node, key)
   }
 }
 

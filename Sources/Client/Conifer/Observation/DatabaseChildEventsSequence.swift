@@ -1,21 +1,4 @@
 import ConiferSync
-import ConiferTree
-
-/// An event that says that a child of a query was added, removed, changed or moved.
-public struct ChildEvent: Sendable {
-  /// The type of the event; never `.value`.
-  public let type: DataEventType
-  /// The child; as it was before when it went.
-  public let snapshot: DataSnapshot
-  /// The key of the child before in the query's order; nil for the first one, and for one that went.
-  public let previousKey: String?
-
-  init(_ database: Database, _ event: DataEvent) {
-    type = DataEventType(event.kind)
-    snapshot = DataSnapshot(database, event)
-    previousKey = event.previousKey?.string
-  }
-}
 
 /// An async sequence of batches of child events, each with all events since the batch before.
 ///
@@ -24,7 +7,7 @@ public struct ChildEvent: Sendable {
 /// wait to be read: one more ends the sequence with the error `overflow`, since none may be left out.
 public struct ChildEventBatches: AsyncSequence, Sendable {
   /// What came.
-  public typealias Element = [ChildEvent]
+  public typealias Element = [DatabaseEvent]
   /// Why it may end.
   public typealias Failure = DatabaseError
 
@@ -44,19 +27,19 @@ public struct ChildEventBatches: AsyncSequence, Sendable {
     init(subscription: Subscription) { self.subscription = subscription }
 
     /// The next batch, of at least one event; nil when the task is cancelled.
-    public mutating func next() async throws(DatabaseError) -> [ChildEvent]? {
+    public mutating func next() async throws(DatabaseError) -> [DatabaseEvent]? {
       try await next(isolation: nil)
     }
 
     /// The next batch, of at least one event; nil when the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
-    ) async throws(DatabaseError) -> [ChildEvent]? {
+    ) async throws(DatabaseError) -> [DatabaseEvent]? {
       guard let subscription else { return nil }
       do throws(DatabaseError) {
         if let events = try await subscription.buffer.take(isolation: actor) {
           let database = subscription.query.database
-          return events.map { ChildEvent(database, $0) }
+          return events.compactMap { DatabaseEvent(database, $0) }
         }
       } catch {
         self.subscription = nil
@@ -69,13 +52,16 @@ public struct ChildEventBatches: AsyncSequence, Sendable {
 }
 
 /// An async sequence of a query's child events, one by one, and otherwise as ``ChildEventBatches``.
-public struct ChildEvents: AsyncSequence, Sendable {
+public struct DatabaseChildEventsSequence: AsyncSequence, Sendable {
   /// What came.
-  public typealias Element = ChildEvent
+  public typealias Element = DatabaseEvent
   /// Why it may end.
   public typealias Failure = DatabaseError
 
   let batches: ChildEventBatches
+
+  /// The events of a query's children; see ``DatabaseQuery/childEvents()``.
+  public init(_ query: DatabaseQuery) { batches = query.childEventBatches() }
 
   /// Begins to observe.
   public func makeAsyncIterator() -> Iterator { Iterator(batches: batches.makeAsyncIterator()) }
@@ -83,19 +69,19 @@ public struct ChildEvents: AsyncSequence, Sendable {
   /// Reads the events.
   public struct Iterator: AsyncIteratorProtocol {
     private var batches: ChildEventBatches.Iterator
-    private var batch: ArraySlice<ChildEvent> = []
+    private var batch: ArraySlice<DatabaseEvent> = []
 
     init(batches: ChildEventBatches.Iterator) { self.batches = batches }
 
     /// The next event; nil when the task is cancelled.
-    public mutating func next() async throws(DatabaseError) -> ChildEvent? {
+    public mutating func next() async throws(DatabaseError) -> DatabaseEvent? {
       try await next(isolation: nil)
     }
 
     /// The next event; nil when the task is cancelled.
     public mutating func next(
       isolation actor: isolated (any Actor)?
-    ) async throws(DatabaseError) -> ChildEvent? {
+    ) async throws(DatabaseError) -> DatabaseEvent? {
       if batch.isEmpty { batch = try await batches.next(isolation: actor)?[...] ?? [] }
       return batch.popFirst()
     }
@@ -104,7 +90,9 @@ public struct ChildEvents: AsyncSequence, Sendable {
 
 extension DatabaseQuery {
   /// The events of the children: those that are there as added, then each change.
-  public final var childEvents: ChildEvents { ChildEvents(batches: childEventBatches()) }
+  public final func childEvents() -> DatabaseChildEventsSequence {
+    DatabaseChildEventsSequence(self)
+  }
 
   /// The events of the children in batches, which costs less for each of many.
   ///

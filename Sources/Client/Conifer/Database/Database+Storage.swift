@@ -1,0 +1,115 @@
+import ConiferEngine
+import ConiferKeyValue
+import ConiferQuery
+public import ConiferStorage
+
+// What is kept on the device for the database: how much, why, and whether it is sound. All of it may be asked
+// while the database is used; what is asked while it is suspended waits until it is resumed.
+extension Database {
+  /// The bytes that the storage takes, by what they hold, and its budget.
+  ///
+  /// They are those of all databases in the storage.
+  ///
+  /// - Throws: `storageFailure` for a storage that does not tell; what the storage does; `closed`.
+  public func space() async throws(DatabaseError) -> StorageSpace {
+    try await asking { (asked) throws(StoreError) in try await asked.space() }
+  }
+
+  /// What is kept at and below a place takes, why it is kept, and when it would be evicted.
+  ///
+  /// - Parameter reference: the place, of this database.
+  /// - Throws: why the reference is invalid; `storageFailure` for a storage that does not tell; what the storage does;
+  ///   `closed`.
+  public func space(
+    at reference: DatabaseReference
+  ) async throws(DatabaseError) -> SpaceExplanation {
+    if let error = reference.error { throw error }
+    let path = reference.path
+    return try await asking { (asked) throws(StoreError) in
+      try await asked.ask { (asked) throws(StoreError) in
+        try asked.backend.evicting().explain(asked.lane.tree, path)
+      }
+    }
+  }
+
+  /// How the cache finds what a query asks for, what that costs, and whether it has all of it.
+  ///
+  /// The query is answered once for that, from the cache alone and without waiting writes.
+  ///
+  /// - Throws: why the query is invalid; what the storage does; `closed`.
+  public func explain(
+    _ query: DatabaseQuery
+  ) async throws(DatabaseError) -> DatabaseQueryExplanation {
+    if let error = query.error { throw error }
+    let target = query.target
+    return try await asking { (asked) throws(StoreError) in
+      try await asked.ask { (asked) throws(StoreError) in
+        let (tree, spec) = (asked.lane.tree, target.spec.normalized)
+        return try asked.backend.read { (view) throws(StoreError) in
+          // No `||`: its second operand throws no typed error.
+          let isComplete =
+            asked.backend.traits.role == .authority
+            ? true : try view.isComplete(tree, target.path, spec.identifier)
+          return DatabaseQueryExplanation(
+            isComplete: isComplete, lookup: try view.query(tree, target.path, spec).explanation)
+        }
+      }
+    }
+  }
+
+  /// Makes the cache smaller at once, as the budget does by itself: what nothing covers goes first, then what was not
+  /// listened to for the longest time. What is listened to or kept synced, and waiting writes, stay.
+  ///
+  /// - Parameters:
+  ///   - bytes: to how many bytes of the medium; nil for 90 % of the budget.
+  ///   - dryRun: whether to change nothing, and only tell what would go.
+  /// - Throws: `storageFailure` for a negative number, for nil without a budget, and for a storage that does not evict;
+  ///   what the storage does; `closed`.
+  public func evict(
+    to bytes: Int? = nil, dryRun: Bool = false
+  ) async throws(DatabaseError) -> EvictionReport {
+    try await asking { (asked) throws(StoreError) in
+      try await asked.evict(to: bytes, dryRun: dryRun)
+    }
+  }
+
+  /// Reads all that is stored, and checks it against every checksum and every rule of its records; changes nothing.
+  ///
+  /// It takes as long as reading the files does, on a thread of its own; writes go on meanwhile. Damage is in the report
+  /// and no error.
+  ///
+  /// - Throws: `storageFailure` for a storage that cannot check itself; what the storage does; `closed`.
+  public func verify() async throws(DatabaseError) -> VerificationReport {
+    try await asking { (asked) throws(StoreError) in try await asked.verify() }
+  }
+
+  /// The reports of damage that the storage has met since it was made, by what was done about it: dropped, set aside
+  /// with its bytes, or left.
+  ///
+  /// - Throws: what the storage does; `closed`.
+  public func incidents() async throws(DatabaseError) -> [Incident] {
+    try await asking { (asked) throws(StoreError) in try await asked.incidents() }
+  }
+
+  private func asking<R: Sendable>(
+    _ question: (StorageQuestions) async throws(StoreError) -> R
+  ) async throws(DatabaseError) -> R {
+    let asked = try await engine.storage()
+    do throws(StoreError) {
+      return try await question(asked)
+    } catch {
+      throw DatabaseError(error, "The storage could not be asked")
+    }
+  }
+}
+
+/// How the cache answers a query.
+public struct DatabaseQueryExplanation: Sendable, Hashable, CustomStringConvertible {
+  /// Whether the cache has all that the query asks for, as the server once said it.
+  public let isComplete: Bool
+  /// How its children were found, and what that took; its `hint` is the index that would spare most of it.
+  public let lookup: QueryExplanation
+
+  /// Both in one line.
+  public var description: String { "\(isComplete ? "complete" : "not complete"); \(lookup)" }
+}

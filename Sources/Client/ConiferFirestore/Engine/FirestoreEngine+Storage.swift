@@ -1,0 +1,26 @@
+package import ConiferDocument
+package import ConiferEngine
+import ConiferKeyValue
+package import ConiferStorage
+
+extension FirestoreEngine {
+  /// What may be asked of the storage, once it is open.
+  package func storage() async throws(FirestoreError) -> StorageQuestions {
+    let found = await ask { loop in
+      Result { () throws(DatabaseError) in try StorageQuestions(loop.store.engine) }
+    }
+    do throws(DatabaseError) { return try found.get() } catch { throw FirestoreError(error) }
+  }
+
+  /// The number under which the cache tracks a query.
+  package func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID? {
+    let found = await ask { loop in
+      Result { () throws(StoreError) in try loop.listening.targets.find(query.target)?.id }
+    }
+    do throws(StoreError) {
+      return try found.get()
+    } catch {
+      throw FirestoreError(error, "The query could not be found")
+    }
+  }
+}
