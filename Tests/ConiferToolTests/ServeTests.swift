@@ -1,4 +1,6 @@
 #if Network
+  import ArgumentParser
+  import ConiferDocumentServer
   import ConiferServer
   import ConiferStorage
   import ConiferTree
@@ -195,6 +197,32 @@
       #expect(await sandbox.run("serve", "--port", "0", "--store", "memory://").status == .usage)
       #expect(
         await sandbox.run("serve", "--port", "0", "--host", "256.0.0.1").status == .denied)
+    }
+
+    @Test("Both servers tidy their store as the option says, and by themselves without it")
+    func housekeeping() async throws {
+      for (arguments, expected) in [
+        ([], Housekeeping.automatic), (["--housekeeping", "automatic"], .automatic),
+        (["--housekeeping", "off"], .off),
+      ] as [([String], Housekeeping)] {
+        let command = try ServeCommand.parse(arguments)
+        let authenticator = try await command.tokens.authenticator()
+        #expect(command.serverConfiguration(authenticator).housekeeping == expected)
+        #expect(command.documentConfiguration(authenticator).housekeeping == expected)
+      }
+      let output = await (try Sandbox()).run("serve", "--port", "0", "--housekeeping", "sometimes")
+      #expect(output.status == .usage && output.notes.contains("automatic"), "\(output)")
+    }
+
+    @Test("The help has examples, which parse")
+    func examples() async throws {
+      let help = await (try Sandbox()).run("serve", "--help").text
+      let examples = help.split(separator: "\n").filter { $0.hasPrefix("  conifer serve") }
+      #expect(examples.count > 4)
+      for example in examples {
+        let arguments = example.split(separator: " ").dropFirst(2).map(String.init)
+        #expect(throws: Never.self, "\(example)") { try ServeCommand.parse(arguments) }
+      }
     }
 
     @Test(

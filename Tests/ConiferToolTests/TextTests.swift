@@ -12,6 +12,11 @@ import Testing
     #expect(Figures.time(.microseconds(850)) == "850 µs")
     #expect(Figures.time(.milliseconds(12)) == "12.0 ms")
     #expect(Figures.time(.milliseconds(1250)) == "1.25 s")
+    #expect(
+      [1, 2000].map { Figures.some($0, "write") } == ["1 write", "2,000 writes"])
+    #expect(
+      [-5, 60_000, 7_200_000, 172_800_000].map { Figures.age(milliseconds: $0) }
+        == ["0 minutes", "1 minute", "2 hours", "2 days"])
     #expect(Figures.fixed(-0.04, 1) == "0.0")
     #expect(Figures.fixed(2.25, 1) == "2.3")
     #expect(Figures.fixed(9.999, 2) == "10.00")

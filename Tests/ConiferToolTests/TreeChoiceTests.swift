@@ -75,4 +75,70 @@ import Testing
     #expect(wrong.status != .success)
     #expect(try await trees(url) == ["shop", "main"])
   }
+
+  @Test(
+    "Every command takes the only tree, whatever its name, and none needs to be told",
+    arguments: persistentBackends)
+  func everyCommand(_ backend: String) async throws {
+    let url = try await store(backend, nodes: ["chat"])
+    let file = try sandbox.file("f.json", #"{"a":{"b":1}}"#)
+    let commands = [
+      ["import", file], ["export"], ["get", "/a"], ["set", "/a/c", "2"],
+      ["update", "/a", #"{"d":3}"#], ["query", "/a", "--order-by-key"],
+      ["index", "--path", "a", "--on", "b"], ["index"], ["pin", "/a"], ["pins"], ["explain", "/a"],
+      ["unpin", "/a"], ["set", "/q", "1", "--enqueue"], ["queue", "list"], ["queue", "show", "1"],
+      ["queue", "discard", "1"], ["queries"], ["stats", "--tree-only"], ["trees"], ["incidents"],
+      ["evict", "--to", "1MB"], ["tidy"], ["compact"], ["remove", "/a/c"],
+    ]
+    for command in commands {
+      let output = await sandbox.run(command, store: url)
+      #expect(output.status == .success, "\(command): \(output)")
+    }
+    #expect(try await trees(url) == ["chat"])
+    #expect(
+      await sandbox.run("get", "/a", "--tree", "chat", "--json", store: url).line
+        == #"{"b":1,"d":3}"#)
+  }
+
+  @Test("Where no tree fits, the refusal says what is lacking, not main")
+  func lacking() async throws {
+    let url = try await store("sqlite", documents: ["a", "b"])
+    let nodes = await sandbox.run("get", "/x", store: url)
+    #expect(nodes.status == .missing && nodes.notes.contains("no tree of nodes"), "\(nodes)")
+    let empty = sandbox.url("log", "empty")
+    let configuration = try Tool.registry.configuration(empty)
+    try await StoreOptions.opened(configuration) { _ in }
+    let none = await sandbox.run("get", "/x", store: empty)
+    #expect(none.status == .missing && none.notes.contains("it has none yet"), "\(none)")
+  }
+
+  @Test(
+    "An import replaces data of a tree that nobody has named only when it is told to",
+    arguments: persistentBackends, ["chat", "main"])
+  func replacing(backend: String, name: String) async throws {
+    let url = try await store(backend, nodes: [name])
+    let file = try sandbox.file("f.json", #"{"a":{"b":1}}"#)
+    func root() async -> String { await sandbox.run("get", "/", "--json", store: url).line }
+    #expect(await sandbox.run("set", "/a", #"{"old":1}"#, store: url).status == .success)
+    #expect(await sandbox.run("set", "/x", "2", store: url).status == .success)
+    let before = await root()
+    for path in [[], ["--path", "/x"], ["--path", "/x/y"], ["--path", "/a/old/z"]] {
+      let refused = await sandbox.run(["import", file] + path, store: url)
+      #expect(refused.status == .usage, "\(path): \(refused)")
+      for word in ["would-replace", "\"\(name)\"", "--replace", "--merge", "--tree"] {
+        #expect(refused.notes.contains(word), "\(word): \(refused.notes)")
+      }
+      #expect(await root() == before)
+    }
+    // Beside the data, or told what to do, it goes on.
+    #expect(
+      await sandbox.run("import", file, "--path", "/free/place", store: url).status == .success)
+    #expect(await sandbox.run("import", file, "--merge", store: url).status == .success)
+    #expect(await root() == #"{"a":{"b":1},"free":{"place":{"a":{"b":1}}},"x":2}"#)
+    #expect(await sandbox.run("import", file, "--replace", store: url).status == .success)
+    #expect(await root() == #"{"a":{"b":1}}"#)
+    #expect(await sandbox.run("import", file, "--tree", name, store: url).status == .success)
+    let both = await sandbox.run("import", file, "--replace", "--merge", store: url)
+    #expect(both.status == .usage)
+  }
 }

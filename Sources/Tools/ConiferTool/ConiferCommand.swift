@@ -18,9 +18,10 @@ struct ConiferCommand: ParsableCommand {
       UpdateCommand.self, RemoveCommand.self, QueryCommand.self, IndexCommand.self, DocCommand.self,
       PinCommand.self, UnpinCommand.self, PinsCommand.self, EvictCommand.self, ExplainCommand.self,
       QueueCommand.self, QueriesCommand.self, TreesCommand.self, StatsCommand.self,
+      IncidentsCommand.self, DoctorCommand.self,
       TidyCommand.self, CompactCommand.self, VerifyCommand.self, MigrateCommand.self,
       SalvageCommand.self, RotateCommand.self, EraseCommand.self, VerifyWorkerCommand.self,
-      SalvageWorkerCommand.self,
+      SalvageWorkerCommand.self, DoctorWorkerCommand.self,
       DemoCommand.self, DemoWriterCommand.self, DemoChatCommand.self,
     ] + sockets + documentSockets)
 

@@ -54,6 +54,27 @@ import Testing
     #expect(await run("set", "rooms/typed", #"{"a": 1}"#, "--json").line == #"{"ok":true}"#)
   }
 
+  @Test("A document whose fields are not known is replaced whole or not at all")
+  func unknown() async throws {
+    let path = try DocumentPath("rooms/eros")
+    let backend = try Tool.registry.configuration(sandbox.url("lmdb")).open()
+    let tree = try await backend.tree(named: Self.tree, order: .documents)
+    let version = try Timestamp(seconds: 5)
+    try await backend.commit([
+      .documents(tree, [.put(Document(path, .unknown, version: version))])
+    ])
+    try await backend.close()
+    for arguments in [
+      ["set", "rooms/eros", #"{"n": 1}"#, "--merge"], ["update", "rooms/eros", #"{"n": 1}"#],
+    ] {
+      let refused = await sandbox.run(
+        ["doc", arguments[0], "--tree", Self.tree] + arguments.dropFirst(),
+        store: sandbox.url("lmdb"))
+      #expect(refused.status == .missing && refused.notes.contains("unknown-fields"))
+    }
+    #expect(await doc("set", "rooms/eros", #"{"n": 1}"#).status == .success)
+  }
+
   @Test("Writes are queued in a lane, which shows them, and the cache stays")
   func queued() async throws {
     #expect(await doc("set", "rooms/eros", #"{"n": 1}"#).status == .success)

@@ -43,7 +43,7 @@ struct CompactCommand: ToolCommand {
   }
 
   /// Why files are larger than one and a half times what lives in them; nil when they are not.
-  private static func reason(_ size: StoreSize, _ backend: String) -> String? {
+  static func reason(_ size: StoreSize, _ backend: String) -> String? {
     guard size.file > size.live / 2 * 3 else { return nil }
     let over = "The files take more than 1.5 times what is live: "
     switch backend {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConiferStorage
 import ConiferTree
 
 /// Loads a JSON file.
@@ -8,7 +9,8 @@ struct ImportCommand: ToolCommand {
     abstract: "Check a JSON file whole, then load it, replacing what is at the path.",
     discussion: """
       A killed import leaves a prefix of the file that is marked incomplete. A finished one \
-      records a complete tracked query for each child of the path.
+      records a complete tracked query for each child of the path. Without --tree, data that is at the \
+      path already is replaced only with --replace.
       """)
 
   @Argument(
@@ -18,7 +20,16 @@ struct ImportCommand: ToolCommand {
   var path = "/"
   @Flag(help: "Replace the children that the file names, and leave the others.")
   var merge = false
+  @Flag(help: "Replace the data at the path, also in a tree that --tree does not name.")
+  var replace = false
   @OptionGroup var store: StoreOptions
+
+  func validate() throws {
+    guard !(merge && replace) else {
+      throw ValidationError(
+        "--merge leaves what the file does not name, and --replace removes it: give one.")
+    }
+  }
 
   func run(_ console: Console) async throws {
     let target = try Input.path(path)
@@ -32,6 +43,7 @@ struct ImportCommand: ToolCommand {
     defer { progress.finish() }
     let replaced = try importer.check { progress.advance(to: $0) }
     try await store.editing(console) { opened in
+      try allowReplacing(opened, target)
       let start = ContinuousClock.now
       progress = Progress("loading ", total: file.size, console)
       let summary = try await importer.load(opened, replacing: replaced) {
@@ -40,6 +52,18 @@ struct ImportCommand: ToolCommand {
       progress.finish()
       try report(summary, file.size, start.duration(to: .now), console)
     }
+  }
+
+  /// Refuses to replace data of a tree that nobody has named.
+  private func allowReplacing(_ opened: TreeStore, _ target: Path) throws {
+    guard store.tree == nil, !merge, !replace else { return }
+    let hasData = try opened.backend.inspect { try $0.hasData(opened.tree, at: target) }
+    guard hasData else { return }
+    throw Failure(
+      "would-replace", .usage,
+      "The tree \"\(opened.name)\" has data at \(target), which this import would replace: add --replace to do "
+        + "that, --merge to keep the children that the file does not name, or name another --path or --tree. "
+        + "Nothing was changed.")
   }
 
   private func report(

@@ -70,6 +70,11 @@ extension QueueEntry {
   /// What is written: a path, or a document and how many others.
   var place: String { MutationBatch(payload)?.place ?? payload.path.description }
 
+  /// When it was made, in milliseconds since 1970, as far as the writer knew; nil for another kind.
+  var time: Int64? {
+    WriteContent(payload)?.time ?? MutationBatch(payload).map { $0.written.microseconds / 1000 }
+  }
+
   /// The state's stable name.
   var stateName: String {
     switch state {
@@ -87,11 +92,7 @@ extension QueueEntry {
       ("kind", .string(kindName)), ("path", .string(place)),
       ("attempts", .integer(Int(attempts))),
     ]
-    if let content = WriteContent(payload) {
-      members.append(("time", .integer(Int(content.time))))
-    } else if let batch = MutationBatch(payload) {
-      members.append(("time", .integer(Int(batch.written.microseconds / 1000))))
-    }
+    if let time { members.append(("time", .integer(Int(time)))) }
     if case .rejected(let reason) = state { members.append(("reason", .string(reason))) }
     return members
   }

@@ -26,11 +26,9 @@ struct VerifyCommand: ToolCommand {
     try address.mustBePresent()
     let verification: StoreVerification
     if copy {
-      let scratch = try Platform.temporaryDirectory(prefix: "conifer-verify")
-      defer { Directory.remove(scratch) }
-      try Directory.copyFiles(
-        address.directory, to: scratch + "/store", leaving: StoreVerification.locks)
-      verification = try StoreVerification.run(address, at: scratch + "/store", console)
+      let copy = try ScratchCopy(of: address.directory)
+      defer { copy.remove() }
+      verification = try StoreVerification.run(address, at: copy.directory, console)
     } else {
       verification = try StoreVerification.run(address, console)
     }

@@ -40,6 +40,12 @@ struct DocumentEditOptions: ParsableArguments {
     let path = mutation.path
     let now = Timestamp.now
     let base = try opened.backend.inspectDocuments { try $0.document(opened.tree, path) }
+    if base.state == .unknown, case .patch = mutation.change {
+      throw Failure.missing(
+        "unknown-fields",
+        "The document \(path) exists, but its fields are not known here, and those that the write leaves alone would be "
+          + "lost: replace all with conifer doc set, or queue the write with --enqueue.")
+    }
     guard mutation.precondition.holds(for: base) else {
       throw Failure.missing(
         "no-document", "There is no document \(path) to update: conifer doc set makes it.")

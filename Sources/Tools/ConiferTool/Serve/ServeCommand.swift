@@ -19,6 +19,15 @@
         Prints its address when it is ready, and serves until it is interrupted. Data is in memory \
         unless --store names a store. Without keys for tokens it takes everybody at their word, as \
         local emulators do: it is for this machine and for tests.
+
+        Examples:
+          conifer serve
+          conifer serve --store sqlite:///var/data --rules rules.json
+          conifer serve --port 0 --namespace test
+          conifer serve --host 0.0.0.0 --rules rules.json --token-secret secret
+          conifer serve --origin http://app.test:5173
+          conifer serve --grpc-port 8080 --store sqlite:///var/data
+          conifer serve --store lmdb:///var/data --housekeeping off
         """)
 
     @Option(help: "The port; 0 for any that is free.")
@@ -50,6 +59,13 @@
     var keepAlive = 30
     @Option(help: "The most open connections at each port.")
     var connections = HTTPServerLimits().connections
+    @Option(
+      help: """
+        Whether the store is tidied while nothing else is asked of it: automatic, or off, which leaves that to conifer \
+        tidy.
+        """,
+      transform: ServeCommand.housekeepingChoice)
+    var housekeeping = Housekeeping.automatic
     @OptionGroup var tokens: ServeTokenOptions
 
     func validate() throws {
@@ -92,11 +108,8 @@
 
     private func serve(_ backend: (any StorageBackend)?, _ console: Console) async throws {
       let authenticator = try await tokens.authenticator()
-      let server = Server(ServerConfiguration(authenticator: authenticator, logger: logger))
-      let ofDocuments = DocumentServerConfiguration(
-        access: tokens.hasKeys
-          ? DocumentAccess(verifying: authenticator, requiresToken: !tokens.openDocuments) : .open,
-        logger: logger)
+      let server = Server(serverConfiguration(authenticator))
+      let ofDocuments = documentConfiguration(authenticator)
       let documents =
         try backend.map { try DocumentServer(in: $0, ofDocuments) } ?? DocumentServer(ofDocuments)
       let file = try rules.map { try RulesFile($0, server, console) }
@@ -149,6 +162,30 @@
       try await group.run()
       for name in http.servedNamespaces { await server.waitUntilIdle(name) }
       try await documents.close()
+    }
+
+    private static func housekeepingChoice(_ text: String) throws -> Housekeeping {
+      guard let choice = Housekeeping(rawValue: text) else {
+        throw ValidationError("--housekeeping is automatic or off.")
+      }
+      return choice
+    }
+
+    /// The configuration of the tree's server.
+    func serverConfiguration(_ authenticator: JWTAuthenticator) -> ServerConfiguration {
+      var configuration = ServerConfiguration(authenticator: authenticator, logger: logger)
+      configuration.housekeeping = housekeeping
+      return configuration
+    }
+
+    /// The configuration of the documents' server.
+    func documentConfiguration(_ authenticator: JWTAuthenticator) -> DocumentServerConfiguration {
+      var configuration = DocumentServerConfiguration(
+        access: tokens.hasKeys
+          ? DocumentAccess(verifying: authenticator, requiresToken: !tokens.openDocuments) : .open,
+        logger: logger)
+      configuration.housekeeping = housekeeping
+      return configuration
     }
 
     /// Begins to serve documents over gRPC, if that was asked for.

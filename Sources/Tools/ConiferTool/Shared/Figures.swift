@@ -11,6 +11,19 @@ enum Figures {
     return number < 0 ? "-" + text : text
   }
 
+  /// A number of things: `1 write`, `1,200 writes`.
+  static func some(_ number: Int, _ thing: String) -> String {
+    "\(count(number)) \(thing)\(number == 1 ? "" : "s")"
+  }
+
+  /// How long something took or waits, roughly: `5 minutes`, `30 hours`, `12 days`.
+  static func age(milliseconds: Int64) -> String {
+    let minutes = Int(clamping: max(0, milliseconds) / 60_000)
+    if minutes < 120 { return some(minutes, "minute") }
+    if minutes < 48 * 60 { return some(minutes / 60, "hour") }
+    return some(minutes / 1440, "day")
+  }
+
   /// Bytes with a unit of 1024: `512 B`, `1.5 KB`, `10.0 MB`.
   static func bytes(_ number: Int) -> String {
     var value = Double(number)

@@ -27,6 +27,13 @@ extension Platform {
     return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
   }
 
+  /// The bytes of a regular file; nil for what is none, or cannot be looked at.
+  static func length(_ path: String) -> Int? {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return Int(status.st_size)
+  }
+
   static func makeDirectory(_ path: String) throws(Failure) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
       throw failure("\(path) cannot be made")
@@ -69,4 +76,19 @@ extension Platform {
     if !parent.isEmpty { try makeDirectories(parent) }
     try makeDirectory(path)
   }
+}
+
+extension Platform {
+  /// The bytes that a user without privileges may still write on the volume of a path; nil when the
+  /// system does not say.
+  static func freeSpace(at path: String) -> Int? {
+    var info = statvfs()
+    guard statvfs(path, &info) == 0 else { return nil }
+    let (bytes, isMore) = UInt64(info.f_bavail)
+      .multipliedReportingOverflow(by: UInt64(info.f_frsize))
+    return isMore ? .max : Int(clamping: bytes)
+  }
+
+  /// Whether this process may change a file, or make files in a directory.
+  static func isWritable(_ path: String) -> Bool { access(path, W_OK) == 0 }
 }

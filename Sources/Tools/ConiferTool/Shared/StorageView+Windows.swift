@@ -17,6 +17,18 @@ extension StorageView {
     }
   }
 
+  /// Whether writing at a path would replace something: what is there or below, or a leaf above it.
+  func hasData(_ tree: TreeID, at path: Path) throws -> Bool {
+    if try !childKeys(tree, path, after: nil, limit: 1).isEmpty { return true }
+    // A node without children is a leaf or nothing, and cheap to read.
+    for count in 0...path.count {
+      let place = Path(Array(path.keys.prefix(count)))
+      let hasChildren = try !childKeys(tree, place, after: nil, limit: 1).isEmpty
+      if try !hasChildren && !node(tree, place).isEmpty { return true }
+    }
+    return false
+  }
+
   /// Walks the waiting or the rejected writes of a lane in windows.
   func forEachWrite(
     _ lane: Lane, rejected: Bool, _ body: (QueueEntry) throws -> Void

@@ -145,9 +145,10 @@ extension StoreOptions {
     // Of a single tree that holds something else, the refusal tells what it holds.
     let other = tree == nil && trees.count == 1 ? trees[0] : nil
     guard let info = try existing(content, in: backend) ?? other else {
+      let what = tree.map { "tree \"\($0)\"" } ?? content.words
       throw Failure.missing(
         "no-tree",
-        "There is no tree \"\(tree ?? Self.defaultTree)\" in this store; "
+        "There is no \(what) in this store; "
           + (trees.isEmpty
             ? "it has none yet: import or set makes it." : "it has: \(Self.names(trees))."))
     }

@@ -4,6 +4,8 @@ enum ToolStatus: Int32, CaseIterable {
   case success = 0
   /// `demo` found that something acknowledged is missing.
   case disproved = 1
+  /// `doctor` found something that needs care.
+  case care = 2
   /// The arguments, the store's URL or a query are invalid.
   case usage = 64
   /// JSON, a key, a path or a value is not as it must be.

@@ -12,6 +12,15 @@ enum TreeContent {
   /// The key order of a tree that is made for it.
   var order: KeyOrder { self == .documents ? .documents : .realtimeDatabase }
 
+  /// A tree with it, for people.
+  var words: String {
+    switch self {
+    case .nodes: "tree of nodes"
+    case .documents: "tree of documents"
+    case .any: "tree"
+    }
+  }
+
   /// Whether a tree holds it.
   func fits(_ info: TreeInfo) -> Bool {
     self == .any || (self == .documents) == (info.order == .documents)

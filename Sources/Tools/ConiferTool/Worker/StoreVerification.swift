@@ -3,16 +3,16 @@ import ConiferTree
 
 /// The result of verifying a store in a process of its own.
 struct StoreVerification {
-  /// Files that say who has a store open, and are nothing of the store itself.
+  /// Files that say who has a store open, and are nothing of its data.
   static let locks: Set<String> = ["owner", "lock.mdb"]
 
   private let report: Node
   /// How the process died, if it did, and what it was reading then.
-  private let death: String?
+  let death: String?
 
   /// Checks a store; nothing in it is evicted or dropped meanwhile.
   ///
-  /// - Parameter directory: the store's directory, if it is not the one of its address.
+  /// - Parameter directory: that of a copy that is checked in place of the store; what is told names the store.
   /// - Throws: a `Failure` when it cannot be opened.
   static func run(
     _ address: StoreAddress, at directory: String? = nil, _ console: Console
@@ -32,21 +32,28 @@ struct StoreVerification {
         bar?.advance(to: bytes)
       }
     }
+    func words(_ text: String) -> String {
+      directory.map { text.replacing($0, with: address.directory) } ?? text
+    }
     switch end {
-    case .result(let report): return StoreVerification(report: report, death: nil)
+    case .result(let report):
+      return StoreVerification(report: report.mappingTexts(words), death: nil)
     case .died(let how):
       return StoreVerification(
         report: .empty, death: "the engine died (\(how)) reading \(last)")
     case .failure(let failure):
-      guard failure.status == .damaged else { throw failure }
-      return StoreVerification(report: .empty, death: "opening failed: \(failure.message)")
+      let message = words(failure.message)
+      guard failure.status == .damaged else {
+        throw Failure(failure.code, failure.status, message)
+      }
+      return StoreVerification(report: .empty, death: "opening failed: \(message)")
     }
   }
 
   var isSound: Bool { death == nil && report.member("sound").leaf == .bool(true) }
   var found: Int { (report.member("found").count ?? 0) + (death == nil ? 0 : 1) }
 
-  private var findings: [(kind: String, place: String, words: String)] {
+  var findings: [(kind: String, place: String, words: String)] {
     report.member("findings").children.map { child in
       let finding = child.node
       return (
@@ -55,6 +62,11 @@ struct StoreVerification {
       )
     }
   }
+
+  /// Whether the records were left out, since reading them from damaged files is not safe.
+  var isPartial: Bool { report.member("partial").leaf == .bool(true) }
+  /// How many there are of something, by its name in the report; 0 where nothing was counted.
+  func count(_ name: String) -> Int { report.member("counts").member(name).count ?? 0 }
 
   /// Records whose encryption key is missing: no findings.
   var locked: [Node] { report.member("locked").children.map(\.node) }
@@ -82,7 +94,7 @@ struct StoreVerification {
     if let death { lines.append(death) }
     let told = findings.count + (death == nil ? 0 : 1)
     if found > told { lines.append("and \(found - told) more findings") }
-    if report.member("partial").leaf == .bool(true) {
+    if isPartial {
       lines.append("records were not checked: reading them from damaged files is not safe")
     }
     return lines + [isSound ? "sound" : "not sound"]
@@ -92,7 +104,7 @@ struct StoreVerification {
   var json: Report {
     .object([
       ("sound", .bool(isSound)), ("found", .integer(found)),
-      ("partial", .bool(report.member("partial").leaf == .bool(true) || death != nil)),
+      ("partial", .bool(isPartial || death != nil)),
       ("death", .optional(death)),
       (
         "locked",
@@ -116,5 +128,13 @@ struct StoreVerification {
     name.reduce(into: "") { text, letter in
       text += letter.isUppercase ? " \(letter.lowercased())" : String(letter)
     }
+  }
+}
+
+extension Node {
+  /// The same node with other texts.
+  fileprivate func mappingTexts(_ body: (String) -> String) -> Node {
+    if let text { return Node(.string(body(text))) }
+    return isLeaf ? self : Node(children: children.map { ($0.key, $0.node.mappingTexts(body)) })
   }
 }
