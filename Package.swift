@@ -72,6 +72,7 @@ let package = Package(
     .library(name: "ConiferWebSocket", targets: ["ConiferWebSocket"]),
     .library(name: "ConiferGRPC", targets: ["ConiferGRPC"]),
     .library(name: "ConiferKit", targets: ["ConiferKit"]),
+    .library(name: "ConiferObservation", targets: ["ConiferObservation"]),
     .library(name: "ConiferServer", targets: ["ConiferServer"]),
     .library(name: "ConiferDocumentServer", targets: ["ConiferDocumentServer"]),
     .library(name: "ConiferServerHTTP", targets: ["ConiferServerHTTP"]),
@@ -230,6 +231,8 @@ let package = Package(
         .target(name: "ConiferWebSocket", condition: .when(traits: ["Network"])),
         .target(name: "ConiferGRPC", condition: .when(traits: ["GRPC"])),
       ]),
+    target(
+      "ConiferObservation", in: "Sources/Client", ["Conifer", "ConiferFirestore", "ConiferTree"]),
     target(
       "ConiferServerHTTP", in: "Sources/Server",
       [
@@ -407,6 +410,13 @@ let package = Package(
       [
         "ConiferKit", "GuideApp", "FirstApp", "Conifer", "ConiferFirestore", "ConiferServer",
         "ConiferServerHTTP", "ConiferStorage", "ConiferTree", "TestSupport",
+        .product(name: "Logging", package: "swift-log"),
+      ]),
+    tests(
+      "ConiferObservation",
+      [
+        "ConiferObservation", "Conifer", "ConiferFirestore", "ConiferServer",
+        "ConiferDocumentServer", "ConiferDocument", "ConiferTree", "ConiferWire", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

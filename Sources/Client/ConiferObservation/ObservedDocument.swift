@@ -1,0 +1,42 @@
+public import ConiferFirestore
+public import Observation
+
+/// A document, kept up to date on the main actor as long as the model lives.
+@MainActor @Observable
+public final class ObservedDocument<Value: Decodable & Sendable> {
+  /// What was heard last and could be decoded; nil where there is no such document, and before anything was heard.
+  public private(set) var value: Value?
+  /// Where it comes from, whether writes wait in it, and as of when the server told it; nil before anything was heard.
+  public private(set) var metadata: SnapshotMetadata?
+  /// Whether it was heard, and why not.
+  public private(set) var phase = ObservedPhase<FirestoreError>.waiting
+  @ObservationIgnored private var following: Following?
+
+  /// Begins to listen, also to changes of the metadata.
+  ///
+  /// - Parameters:
+  ///   - reference: the document.
+  ///   - type: what to make of it.
+  public init(_ reference: DocumentReference, as type: Value.Type = Value.self) {
+    following = Following { [weak self] in
+      var snapshots = reference.snapshots(includeMetadataChanges: true).makeAsyncIterator()
+      do throws(FirestoreError) {
+        while let snapshot = try await snapshots.next(isolation: MainActor.shared) {
+          guard let self else { return }
+          take(snapshot)
+        }
+      } catch { self?.phase = .failed(error) }
+    }
+  }
+
+  /// Listens no longer; what was heard stays.
+  public func stop() { following?.end() }
+
+  private func take(_ snapshot: DocumentSnapshot) {
+    metadata = snapshot.metadata
+    do throws(FirestoreError) {
+      value = snapshot.exists ? try snapshot.data(as: Value.self) : nil
+      phase = .current
+    } catch { phase = .failed(error) }
+  }
+}

@@ -1,0 +1,42 @@
+public import Conifer
+public import Observation
+
+/// The value of a place or a query, kept up to date on the main actor as long as the model lives.
+///
+/// A view that reads ``value`` is updated when it changes: at once from the cache and for local writes, and later by the
+/// server.
+@MainActor @Observable
+public final class ObservedValue<Value: Decodable & Sendable> {
+  /// What was heard last and could be decoded; nil where there is nothing, and before anything was heard.
+  public private(set) var value: Value?
+  /// Whether it was heard, and why not.
+  public private(set) var phase = ObservedPhase<DatabaseError>.waiting
+  @ObservationIgnored private var following: Following?
+
+  /// Begins to observe.
+  ///
+  /// - Parameters:
+  ///   - query: what to observe.
+  ///   - type: what to make of it.
+  public init(_ query: DatabaseQuery, as type: Value.Type = Value.self) {
+    following = Following { [weak self] in
+      var snapshots = query.snapshots.makeAsyncIterator()
+      do throws(DatabaseError) {
+        while let snapshot = try await snapshots.next(isolation: MainActor.shared) {
+          guard let self else { return }
+          take(snapshot)
+        }
+      } catch { self?.phase = .failed(error) }
+    }
+  }
+
+  /// Observes no longer; what was heard stays.
+  public func stop() { following?.end() }
+
+  private func take(_ snapshot: DataSnapshot) {
+    do throws(DatabaseError) {
+      value = snapshot.exists() ? try snapshot.data(as: Value.self) : nil
+      phase = .current
+    } catch { phase = .failed(error) }
+  }
+}

@@ -1,0 +1,168 @@
+import Conifer
+import ConiferObservation
+import ConiferServer
+import ConiferTree
+import ConiferWire
+import Logging
+import Observation
+import Synchronization
+import TestSupport
+import Testing
+
+/// Models of the tree's client, as views use them.
+@MainActor @Suite struct `Observed models of the tree` {
+  private struct Room: Codable, Equatable, Sendable {
+    var name: String
+    var size: Int?
+  }
+
+  private let server = Server()
+
+  private func database(
+    isOnline: Bool = true, _ transport: InProcessTransport? = nil
+  ) -> Database {
+    var configuration = DatabaseConfiguration(
+      namespace: "test", transport: transport ?? server.transport())
+    configuration.logger.logLevel = .critical
+    let database = Database(configuration)
+    if !isOnline { database.goOffline() }
+    return database
+  }
+
+  /// Waits until something is so on the main actor.
+  private func until(_ words: String, _ isSo: @MainActor () -> Bool) async throws {
+    for _ in 0..<10_000 {
+      if isSo() { return }
+      try await Task.sleep(for: .milliseconds(2))
+    }
+    Issue.record("\(words)")
+  }
+
+  @Test func `A value follows the server and local writes, and tells who reads it`() async throws {
+    server.set("room", ["name": "Attic"], in: "test")
+    let database = database()
+    let place = database.reference(withPath: "room")
+    let model = ObservedValue<Room>(place)
+    #expect(model.value == nil && !model.phase.isCurrent)
+    try await until("nothing is heard") { model.value == Room(name: "Attic") }
+    #expect(model.phase.isCurrent)
+    let changes = Atomic(0)
+    withObservationTracking {
+      _ = model.value
+    } onChange: {
+      changes.add(1, ordering: .relaxed)
+    }
+    _ = place.child("name").enqueue(.set("Cellar"))
+    try await until("no change is told") { changes.load(ordering: .relaxed) == 1 }
+    try await until("the write is not shown") { model.value?.name == "Cellar" }
+    // What cannot be decoded leaves the last value.
+    server.set("room", ["name": ["first": "Loft"]], in: "test")
+    try await until("no fault is told") { model.phase.error?.code == .coding }
+    #expect(model.value?.name == "Cellar")
+    server.set("room", ["name": "Loft", "size": 3], in: "test")
+    try await until("it does not go on") { model.value == Room(name: "Loft", size: 3) }
+    #expect(model.phase.isCurrent)
+    server.set("room", .empty, in: "test")
+    try await until("it is not gone") { model.value == nil }
+    await database.close()
+  }
+
+  @Test func `A model that goes, or is stopped, observes no longer`() async throws {
+    let transport = server.transport()
+    let count = Atomic(0)
+    transport.watch { message in
+      switch message {
+      case .toServer(.request(_, .listen)): count.add(1, ordering: .relaxed)
+      case .toServer(.request(_, .unlisten)): count.subtract(1, ordering: .relaxed)
+      default: break
+      }
+    }
+    let database = database(transport)
+    let place = database.reference(withPath: "room")
+    var model: ObservedValue<Room>? = ObservedValue(place)
+    let other = ObservedValue<Room>(database.reference(withPath: "other"))
+    func listens() -> Int { count.load(ordering: .relaxed) }
+    try await until("nothing is listened to") { listens() == 2 }
+    weak let released = model
+    model = nil
+    try await until("it is kept") { released == nil }
+    try await until("it listens still") { listens() == 1 }
+    other.stop()
+    try await until("the other one listens still") { listens() == 0 }
+    await database.close()
+  }
+
+  @Test func `A list is in the query's order, and leaves out what cannot be decoded`() async throws
+  {
+    server.set(
+      "rooms",
+      [
+        "a": ["name": "Attic", "size": 3], "b": ["name": "Bath", "size": 1], "c": ["name": 7],
+        "d": ["name": "Den", "size": 2],
+      ], in: "test")
+    let database = database()
+    let query = database.reference(withPath: "rooms").queryOrdered(byChild: "size")
+    let model = ObservedList<Room>(query)
+    try await until("nothing is heard") { model.phase.isCurrent }
+    #expect(model.rows.map(\.id) == ["b", "d", "a"])
+    #expect(model.rows.map(\.value.name) == ["Bath", "Den", "Attic"])
+    #expect(model.faults.keys.sorted() == ["c"] && model.faults["c"]?.code == .coding)
+    _ = query.ref.child("b/size").enqueue(.set(9))
+    _ = query.ref.child("c/name").enqueue(.set("Cellar"))
+    try await until("no change is heard") { model.rows.map(\.id) == ["c", "d", "a", "b"] }
+    #expect(model.faults.isEmpty && model.rows.last?.value == Room(name: "Bath", size: 9))
+    _ = query.ref.enqueue(.set(nil))
+    try await until("it is not empty") { model.rows.isEmpty }
+    await database.close()
+  }
+
+  @Test func `A place that may not be read says so`() async throws {
+    try server.setRules(json: Array(#"{"rules":{".read":false}}"#.utf8), in: "test")
+    let database = database()
+    let value = ObservedValue<Room>(database.reference(withPath: "room"))
+    let list = ObservedList<Room>(database.reference(withPath: "rooms"))
+    try await until("nothing is refused") {
+      value.phase.error?.code == .permissionDenied && list.phase.error?.code == .permissionDenied
+    }
+    await database.close()
+  }
+
+  @Test func `A write is followed to its answer`() async throws {
+    try server.setRules(
+      json: Array(#"{"rules":{".read":true,"room":{".write":true}}}"#.utf8), in: "test")
+    let database = database(isOnline: false)
+    let place = database.reference(withPath: "room/name")
+    let model = ObservedWrite(place.enqueue(.set("Attic")))
+    #expect(model.progress == .waiting && model.id == nil)
+    try await until("it is not durable") { model.progress == .durable }
+    #expect(model.id != nil)
+    let refused = ObservedWrite(database.reference(withPath: "secret").enqueue(.set(1)))
+    database.goOnline()
+    try await until("it is not acknowledged") { model.progress == .ended(.acknowledged) }
+    try await until("it is not refused") {
+      if case .ended(.rejected(let error)) = refused.progress {
+        error.code == .permissionDenied
+      } else {
+        false
+      }
+    }
+    let bad = ObservedWrite(database.reference(withPath: "room").enqueue(.set(["a#": 1])))
+    try await until("a bad one does not end") {
+      if case .ended(.failed) = bad.progress { true } else { false }
+    }
+    database.goOffline()
+    let late = ObservedWrite(place.enqueue(.set("Cellar")))
+    try await until("it is not queued") { late.id != nil }
+    await database.close()
+    try await until("the end is not told") { late.progress == .closed }
+  }
+
+  @Test func `The guide's model shows what it sends, and that it arrived`() async throws {
+    let database = database()
+    let model = RoomModel(database.reference(withPath: "rooms/r1"))
+    model.send(Message(text: "hello"))
+    try await until("it is not shown") { model.messages.rows.map(\.value.text) == ["hello"] }
+    try await until("it has not arrived") { model.sending?.progress == .ended(.acknowledged) }
+    await database.close()
+  }
+}
