@@ -24,33 +24,25 @@ import Testing
     firestore = Firestore(configuration)
   }
 
-  private func until(_ words: String, _ isSo: @MainActor () -> Bool) async throws {
-    for _ in 0..<10_000 {
-      if isSo() { return }
-      try await Task.sleep(for: .milliseconds(2))
-    }
-    Issue.record("\(words)")
-  }
-
   @Test func `A document is shown with its metadata`() async throws {
     let reference = firestore.document("rooms/eros")
     let model = ObservedDocument<Room>(reference)
     #expect(!model.phase.isCurrent && model.metadata == nil)
-    try await until("nothing is heard") { model.phase.isCurrent }
+    try await eventually("Nothing is heard.") { model.phase.isCurrent }
     #expect(model.value == nil)
     try await firestore.disableNetwork()
     _ = reference.enqueue(.set(["name": "Eros", "size": 1]))
-    try await until("the write is not shown") { model.value == Room(name: "Eros", size: 1) }
+    try await eventually("The write is not shown.") { model.value == Room(name: "Eros", size: 1) }
     #expect(model.metadata?.hasPendingWrites == true && model.metadata?.isFromCache == true)
     try await firestore.enableNetwork()
-    try await until("the server's word is not shown") {
+    try await eventually("The server's word is not shown.") {
       model.metadata?.hasPendingWrites == false && model.metadata?.isFromCache == false
     }
     try await reference.updateData(["size": "large"])
-    try await until("no fault is told") { model.phase.error != nil }
+    try await eventually("No fault is told.") { model.phase.error != nil }
     #expect(model.value?.size == 1)
     try await reference.delete()
-    try await until("it is not gone") { model.value == nil && model.phase.isCurrent }
+    try await eventually("It is not gone.") { model.value == nil && model.phase.isCurrent }
     try await firestore.terminate()
   }
 
@@ -62,12 +54,12 @@ import Testing
     try await rooms.document("b").setData(["name": "Bath", "size": 1])
     try await rooms.document("c").setData(["name": 7, "size": 2])
     let model = ObservedDocuments<Room>(rooms.order(by: "size"))
-    try await until("nothing is heard") {
+    try await eventually("Nothing is heard.") {
       model.rows.map(\.id) == ["rooms/b", "rooms/a"] && model.metadata?.isFromCache == false
     }
     #expect(model.faults.keys.sorted() == ["rooms/c"] && model.phase.isCurrent)
     try await rooms.document("c").updateData(["name": "Cellar"])
-    try await until("no change is heard") {
+    try await eventually("No change is heard.") {
       model.rows.map(\.value.name) == ["Bath", "Cellar", "Attic"]
     }
     #expect(model.faults.isEmpty)

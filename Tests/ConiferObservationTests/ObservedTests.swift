@@ -29,22 +29,13 @@ import Testing
     return database
   }
 
-  /// Waits until something is so on the main actor.
-  private func until(_ words: String, _ isSo: @MainActor () -> Bool) async throws {
-    for _ in 0..<10_000 {
-      if isSo() { return }
-      try await Task.sleep(for: .milliseconds(2))
-    }
-    Issue.record("\(words)")
-  }
-
   @Test func `A value follows the server and local writes, and tells who reads it`() async throws {
     server.set("room", ["name": "Attic"], in: "test")
     let database = database()
     let place = database.reference(withPath: "room")
     let model = ObservedValue<Room>(place)
     #expect(model.value == nil && !model.phase.isCurrent)
-    try await until("nothing is heard") { model.value == Room(name: "Attic") }
+    try await eventually("Nothing is heard.") { model.value == Room(name: "Attic") }
     #expect(model.phase.isCurrent)
     let changes = Atomic(0)
     withObservationTracking {
@@ -53,17 +44,17 @@ import Testing
       changes.add(1, ordering: .relaxed)
     }
     _ = place.child("name").enqueue(.set("Cellar"))
-    try await until("no change is told") { changes.load(ordering: .relaxed) == 1 }
-    try await until("the write is not shown") { model.value?.name == "Cellar" }
+    try await eventually("No change is told.") { changes.load(ordering: .relaxed) == 1 }
+    try await eventually("The write is not shown.") { model.value?.name == "Cellar" }
     // What cannot be decoded leaves the last value.
     server.set("room", ["name": ["first": "Loft"]], in: "test")
-    try await until("no fault is told") { model.phase.error?.code == .coding }
+    try await eventually("No fault is told.") { model.phase.error?.code == .coding }
     #expect(model.value?.name == "Cellar")
     server.set("room", ["name": "Loft", "size": 3], in: "test")
-    try await until("it does not go on") { model.value == Room(name: "Loft", size: 3) }
+    try await eventually("It does not go on.") { model.value == Room(name: "Loft", size: 3) }
     #expect(model.phase.isCurrent)
     server.set("room", .empty, in: "test")
-    try await until("it is not gone") { model.value == nil }
+    try await eventually("It is not gone.") { model.value == nil }
     await database.close()
   }
 
@@ -82,13 +73,13 @@ import Testing
     var model: ObservedValue<Room>? = ObservedValue(place)
     let other = ObservedValue<Room>(database.reference(withPath: "other"))
     func listens() -> Int { count.load(ordering: .relaxed) }
-    try await until("nothing is listened to") { listens() == 2 }
+    try await eventually("Nothing is listened to.") { listens() == 2 }
     weak let released = model
     model = nil
-    try await until("it is kept") { released == nil }
-    try await until("it listens still") { listens() == 1 }
+    try await eventually("It is kept.") { released == nil }
+    try await eventually("It listens still.") { listens() == 1 }
     other.stop()
-    try await until("the other one listens still") { listens() == 0 }
+    try await eventually("The other one listens still.") { listens() == 0 }
     await database.close()
   }
 
@@ -103,16 +94,16 @@ import Testing
     let database = database()
     let query = database.reference(withPath: "rooms").queryOrdered(byChild: "size")
     let model = ObservedList<Room>(query)
-    try await until("nothing is heard") { model.phase.isCurrent }
+    try await eventually("Nothing is heard.") { model.phase.isCurrent }
     #expect(model.rows.map(\.id) == ["b", "d", "a"])
     #expect(model.rows.map(\.value.name) == ["Bath", "Den", "Attic"])
     #expect(model.faults.keys.sorted() == ["c"] && model.faults["c"]?.code == .coding)
     _ = query.ref.child("b/size").enqueue(.set(9))
     _ = query.ref.child("c/name").enqueue(.set("Cellar"))
-    try await until("no change is heard") { model.rows.map(\.id) == ["c", "d", "a", "b"] }
+    try await eventually("No change is heard.") { model.rows.map(\.id) == ["c", "d", "a", "b"] }
     #expect(model.faults.isEmpty && model.rows.last?.value == Room(name: "Bath", size: 9))
     _ = query.ref.enqueue(.set(nil))
-    try await until("it is not empty") { model.rows.isEmpty }
+    try await eventually("It is not empty.") { model.rows.isEmpty }
     await database.close()
   }
 
@@ -121,7 +112,7 @@ import Testing
     let database = database()
     let value = ObservedValue<Room>(database.reference(withPath: "room"))
     let list = ObservedList<Room>(database.reference(withPath: "rooms"))
-    try await until("nothing is refused") {
+    try await eventually("Nothing is refused.") {
       value.phase.error?.code == .permissionDenied && list.phase.error?.code == .permissionDenied
     }
     await database.close()
@@ -134,12 +125,12 @@ import Testing
     let place = database.reference(withPath: "room/name")
     let model = ObservedWrite(place.enqueue(.set("Attic")))
     #expect(model.progress == .waiting && model.id == nil)
-    try await until("it is not durable") { model.progress == .durable }
+    try await eventually("It is not durable.") { model.progress == .durable }
     #expect(model.id != nil)
     let refused = ObservedWrite(database.reference(withPath: "secret").enqueue(.set(1)))
     database.goOnline()
-    try await until("it is not acknowledged") { model.progress == .ended(.acknowledged) }
-    try await until("it is not refused") {
+    try await eventually("It is not acknowledged.") { model.progress == .ended(.acknowledged) }
+    try await eventually("It is not refused.") {
       if case .ended(.rejected(let error)) = refused.progress {
         error.code == .permissionDenied
       } else {
@@ -147,22 +138,22 @@ import Testing
       }
     }
     let bad = ObservedWrite(database.reference(withPath: "room").enqueue(.set(["a#": 1])))
-    try await until("a bad one does not end") {
+    try await eventually("A bad one does not end.") {
       if case .ended(.failed) = bad.progress { true } else { false }
     }
     database.goOffline()
     let late = ObservedWrite(place.enqueue(.set("Cellar")))
-    try await until("it is not queued") { late.id != nil }
+    try await eventually("It is not queued.") { late.id != nil }
     await database.close()
-    try await until("the end is not told") { late.progress == .closed }
+    try await eventually("The end is not told.") { late.progress == .closed }
   }
 
   @Test func `The guide's model shows what it sends, and that it arrived`() async throws {
     let database = database()
     let model = RoomModel(database.reference(withPath: "rooms/r1"))
     model.send(Message(text: "hello"))
-    try await until("it is not shown") { model.messages.rows.map(\.value.text) == ["hello"] }
-    try await until("it has not arrived") { model.sending?.progress == .ended(.acknowledged) }
+    try await eventually("It is not shown.") { model.messages.rows.map(\.value.text) == ["hello"] }
+    try await eventually("It has not arrived.") { model.sending?.progress == .ended(.acknowledged) }
     await database.close()
   }
 }

@@ -18,14 +18,10 @@ public final class ObservedDocument<Value: Decodable & Sendable> {
   ///   - reference: the document.
   ///   - type: what to make of it.
   public init(_ reference: DocumentReference, as type: Value.Type = Value.self) {
-    following = Following { [weak self] in
-      var snapshots = reference.snapshots(includeMetadataChanges: true).makeAsyncIterator()
-      do throws(FirestoreError) {
-        while let snapshot = try await snapshots.next(isolation: MainActor.shared) {
-          guard let self else { return }
-          take(snapshot)
-        }
-      } catch { self?.phase = .failed(error) }
+    following = Following(reference.snapshots(includeMetadataChanges: true), by: self) {
+      $0.take($1)
+    } failed: {
+      $0.phase = .failed($1)
     }
   }
 

@@ -26,14 +26,10 @@ public final class ObservedDocuments<Element: Decodable & Sendable> {
   ///   - query: the query.
   ///   - type: what to make of each document.
   public init(_ query: Query, of type: Element.Type = Element.self) {
-    following = Following { [weak self] in
-      var snapshots = query.snapshots(includeMetadataChanges: true).makeAsyncIterator()
-      do throws(FirestoreError) {
-        while let snapshot = try await snapshots.next(isolation: MainActor.shared) {
-          guard let self else { return }
-          take(snapshot)
-        }
-      } catch { self?.phase = .failed(error) }
+    following = Following(query.snapshots(includeMetadataChanges: true), by: self) {
+      $0.take($1)
+    } failed: {
+      $0.phase = .failed($1)
     }
   }
 

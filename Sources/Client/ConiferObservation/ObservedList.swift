@@ -25,14 +25,10 @@ public final class ObservedList<Element: Decodable & Sendable> {
   ///   - query: what to observe.
   ///   - type: what to make of each child.
   public init(_ query: DatabaseQuery, of type: Element.Type = Element.self) {
-    following = Following { [weak self] in
-      var snapshots = query.snapshots.makeAsyncIterator()
-      do throws(DatabaseError) {
-        while let snapshot = try await snapshots.next(isolation: MainActor.shared) {
-          guard let self else { return }
-          take(snapshot)
-        }
-      } catch { self?.phase = .failed(error) }
+    following = Following(query.snapshots, by: self) {
+      $0.take($1)
+    } failed: {
+      $0.phase = .failed($1)
     }
   }
 

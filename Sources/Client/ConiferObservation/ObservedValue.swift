@@ -19,14 +19,10 @@ public final class ObservedValue<Value: Decodable & Sendable> {
   ///   - query: what to observe.
   ///   - type: what to make of it.
   public init(_ query: DatabaseQuery, as type: Value.Type = Value.self) {
-    following = Following { [weak self] in
-      var snapshots = query.snapshots.makeAsyncIterator()
-      do throws(DatabaseError) {
-        while let snapshot = try await snapshots.next(isolation: MainActor.shared) {
-          guard let self else { return }
-          take(snapshot)
-        }
-      } catch { self?.phase = .failed(error) }
+    following = Following(query.snapshots, by: self) {
+      $0.take($1)
+    } failed: {
+      $0.phase = .failed($1)
     }
   }
 
