@@ -131,6 +131,16 @@ import Testing
     _ = try cost()
     let after = try cost()
     #expect(after <= before + 5, "\(before), then \(after)")
+    // Nor at the writes that wait in them, nor at others whose ids begin alike.
+    let elsewhere = many + (try (0..<600).map { try DocumentPath("b/d\($0)/few\($0)/d") })
+    for path in elsewhere {
+      let write = Mutation(path, .set(["text": "waits"], []))
+      let batch = MutationBatch(written: .zero, bases: [], mutations: [write])
+      try await backend.commit([.enqueue(Lane(tree: tree), batch.payload)])
+    }
+    _ = try cost()
+    let beside = try cost()
+    #expect(beside <= after + 5, "\(after), then \(beside)")
     // A declared index reads its own collections alone.
     let index = try DocumentIndex("few", [DocumentIndex.Field(Samples.field("text"))])
     try await backend.commit([.documents(tree, [.setIndexes([index])])])

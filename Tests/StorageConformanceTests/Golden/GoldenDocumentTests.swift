@@ -105,7 +105,7 @@ struct GoldenDocumentTests {
     let view = try store.view()
     var spaces = [
       Spaces.runs, Spaces.queue, Spaces.finished, Spaces.queries, Spaces.queryKeys, Spaces.pins,
-      Spaces.indexes, Spaces.overlays, Spaces.collections,
+      Spaces.indexes, number > 2 ? Spaces.overlays : Spaces.earlierOverlays, Spaces.collections,
     ]
     if number > 1 { spaces.append(Spaces.changes) }
     for space in spaces {

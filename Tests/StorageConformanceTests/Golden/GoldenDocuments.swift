@@ -8,8 +8,8 @@ import TestSupport
 /// What a golden store of documents holds: the commits that made it. They stay as they are, since the stores do. What
 /// is new gets a store of its own, with more commits.
 enum GoldenDocuments {
-  /// The stores; the second one has versions of matches.
-  static let stores = 1...2
+  /// The stores; the second one has versions of matches, the third one overlays by the ids of collections.
+  static let stores = 1...3
   static let name = "documents"
   static let tree = TreeID(rawValue: 1)
   static let lanes = [Lane(tree: tree), Lane(tree: tree, identity: "zoë")]
@@ -48,7 +48,7 @@ enum GoldenDocuments {
 
   private static func commits(_ number: Int) throws -> [[StorageEdit]] {
     [try indexes(), try documents(), try queries(), try queue()] + (try ends())
-      + (number > 1 ? try versions() : [])
+      + (number > 1 ? try versions() : []) + (number > 2 ? try groups() : [])
   }
 
   // MARK: Documents
@@ -213,6 +213,16 @@ enum GoldenDocuments {
       try batch([.merge(path("kinds/large"), [("n", .increment(1))], in: database)]),
     ]
     return lanes.flatMap { lane in batches.map { StorageEdit.enqueue(lane, $0) } }
+  }
+
+  /// Writes that wait in several collections with one id.
+  private static func groups() throws -> [[StorageEdit]] {
+    let long = String(repeating: "long", count: 50)
+    let paths = ["rooms/r1/messages/m1", "kinds/all/messages/m2", "\(long)/r/messages/m3"]
+    let mutations = try paths.map {
+      ConiferDocument.Mutation(try path($0), .set(["text": "waits"], []))
+    }
+    return [[.enqueue(lanes[0], try batch(mutations))]]
   }
 
   /// What becomes of some of the writes, and the server's word with it.

@@ -181,7 +181,7 @@ public struct DocumentComparison: Sendable {
     for (place, storage) in storages.enumerated() {
       guard let path = paths[place] else { continue }
       progress("round \(round + 1): \(storage.name) with pending writes")
-      try await askBesidePending(storage.name, storage.configuration, path, &record)
+      try await askBesidePending(storage.name, storage.configuration, path, posts, &record)
     }
     for (place, storage) in storages.enumerated() {
       guard let path = paths[place] else { continue }
@@ -273,36 +273,54 @@ public struct DocumentComparison: Sendable {
     record.add(.fileBytes, candidate.name, Double(Files.allocatedBytes(path)) / count)
   }
 
-  /// Asks a store and its copy, where writes wait, the same in turns.
+  /// Asks a store and its copy, where writes wait in many collections, the same in turns.
   private func askBesidePending(
     _ name: String, _ configuration: (String) -> StorageConfiguration, _ path: String,
-    _ record: inout DocumentRecord
+    _ posts: [Post], _ record: inout DocumentRecord
   ) async throws {
     let copied = try copy(path, name + "-pending")
     defer { remove(copied) }
     let alone = try await StoredPosts(configuration(path))
     let beside = try await StoredPosts(configuration(copied))
     let pending = plan.pending
-    try await onThread { try beside.queue(pending) }
-    var times: (alone: [Sample], beside: [Sample]) = ([], [])
+    try await onThread {
+      for store in [alone, beside] { try store.loadGroup(posts.prefix(SamplePosts.ofAuthor)) }
+      try beside.queue(pending)
+    }
     let authors = plan.documents / SamplePosts.ofAuthor
-    for number in 0..<(2 * plan.queries) {
+    try compare(name, .authorAlone, .authorBesidePending, &record) { isBeside, number in
       let question = PostQuestion.author(SamplePosts.author(number * 7 % authors))
-      // Each of the two is asked first in every other turn.
+      return try milliseconds(isBeside ? beside : alone, question)
+    }
+    try compare(name, .groupAlone, .groupBesidePending, &record) { isBeside, _ in
+      let watch = Watch()
+      let found = try (isBeside ? beside : alone).askGroup()
+      return (watch.sample.scaled(1000), found)
+    }
+    try await alone.close()
+    try await beside.close()
+  }
+
+  /// Asks a store and its copy the same; each of the two is asked first in every other turn.
+  private func compare(
+    _ name: String, _ work: DocumentWork, _ workBeside: DocumentWork,
+    _ record: inout DocumentRecord,
+    _ ask: (_ isBeside: Bool, _ number: Int) throws -> (Sample, FoundPosts)
+  ) throws {
+    var times: (alone: [Sample], beside: [Sample]) = ([], [])
+    for number in 0..<(2 * plan.queries) {
       let isFirst = number % 2 == 0
-      let one = try milliseconds(isFirst ? alone : beside, question)
-      let two = try milliseconds(isFirst ? beside : alone, question)
+      let one = try ask(!isFirst, number)
+      let two = try ask(isFirst, number)
       let (own, other) = isFirst ? (one, two) : (two, one)
-      guard own.1 == other.1 else {
+      guard own.1 == other.1, own.1.count == SamplePosts.ofAuthor else {
         throw BenchmarkFailure.lost(name, "pending writes elsewhere change an answer")
       }
       times.alone.append(own.0)
       times.beside.append(other.0)
     }
-    record.add(.authorAlone, name, times.alone)
-    record.add(.authorBesidePending, name, times.beside)
-    try await alone.close()
-    try await beside.close()
+    record.add(work, name, times.alone)
+    record.add(workBeside, name, times.beside)
   }
 
   private func openFull(

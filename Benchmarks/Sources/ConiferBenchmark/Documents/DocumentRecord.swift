@@ -66,7 +66,7 @@ public struct DocumentRecord: Codable, Sendable {
 /// What is measured of documents.
 public enum DocumentWork: String, Codable, Sendable, CaseIterable {
   case load, loadUnsorted, bytes, indexBytes, fileBytes, author, authorAgain, time, timeAgain, score
-  case authorAlone, authorBesidePending, open, openFull
+  case authorAlone, authorBesidePending, groupAlone, groupBesidePending, open, openFull
 
   /// What it is, in words, with its unit.
   public var title: String {
@@ -83,6 +83,8 @@ public enum DocumentWork: String, Codable, Sendable, CaseIterable {
     case .score: "a filter without an index, ms"
     case .authorAlone: "50 by an index without pending writes, ms"
     case .authorBesidePending: "50 by an index with pending writes elsewhere, ms"
+    case .groupAlone: "50 of a group without pending writes, ms"
+    case .groupBesidePending: "50 of a group with pending writes in many collections elsewhere, ms"
     case .open: "open until the first answer, ms"
     case .openFull: "open with targets and pending writes until the first answer, ms"
     }
@@ -137,6 +139,9 @@ extension DocumentRecord {
     add("a filter without an index, to raw SQLite", .score, of: raw, 1)
     add(
       "with pending writes elsewhere, to none", .authorBesidePending, to: .authorAlone,
+      of: candidate, 1.2)
+    add(
+      "a group with pending writes elsewhere, to none", .groupBesidePending, to: .groupAlone,
       of: candidate, 1.2)
     add("open with all of it, ms", .openFull, 5)
     return bars

@@ -41,6 +41,23 @@ final class StoredPosts: DocumentEngine {
     try commit([.documents(tree, posts.map { .put($0.document) })])
   }
 
+  /// Stores posts as those of a group, in five collections.
+  func loadGroup(_ posts: ArraySlice<Post>) throws {
+    let edits = try posts.enumerated().map { number, post in
+      let path = try DocumentPath("archives/a\(number % 5)/notes/n\(number)")
+      return DocumentEdit.put(
+        Document(
+          path, post.document.state, version: post.document.version,
+          readTime: post.document.readTime))
+    }
+    try commit([.documents(tree, edits)])
+  }
+
+  /// The posts of the group.
+  func askGroup() throws -> FoundPosts {
+    try found(DocumentQuery(.group("notes"), in: SamplePosts.database))
+  }
+
   private func query(_ question: PostQuestion) throws -> DocumentQuery {
     let all = DocumentQuery(.collection(collection), in: SamplePosts.database)
     switch question {
@@ -53,8 +70,9 @@ final class StoredPosts: DocumentEngine {
     }
   }
 
-  func ask(_ question: PostQuestion) throws -> FoundPosts {
-    let query = try query(question)
+  func ask(_ question: PostQuestion) throws -> FoundPosts { try found(query(question)) }
+
+  private func found(_ query: DocumentQuery) throws -> FoundPosts {
     let answer = try backend.readDocuments { (view) throws(StoreError) in
       try view.query(lane, query)
     }

@@ -42,18 +42,21 @@ package enum Spaces {
   package static let indexes = Space(id: 16, shape: .rows)
   /// Dictionaries that zstd compresses a tree's data with, by number.
   package static let dictionaries = Space(id: 17, shape: .blobs)
-  /// The effect of a lane's waiting writes on documents.
-  package static let overlays = Space(id: 18, shape: .rows)
+  /// Overlays by path, as stores from before the first release have them; opening the store removes
+  /// them.
+  package static let earlierOverlays = Space(id: 18, shape: .rows)
   /// Collections of documents by id.
   package static let collections = Space(id: 19, shape: .rows)
   /// The times at which the matches of document queries were complete, and documents that were read
   /// later.
   package static let changes = Space(id: 20, shape: .rows)
+  /// The effect of a lane's waiting writes on documents, by the ids of their collections.
+  package static let overlays = Space(id: 21, shape: .rows)
 
   package static let all = [
     system, runs, deltas, chunks, queries, queryIndex, queryKeys, pins, queue, queueParts,
-    queueIndex, finished, metadata, usage, incidents, indexes, dictionaries, overlays,
-    collections, changes,
+    queueIndex, finished, metadata, usage, incidents, indexes, dictionaries, earlierOverlays,
+    collections, changes, overlays,
   ]
 
   /// The spaces from which nodes and the list of trees are read.

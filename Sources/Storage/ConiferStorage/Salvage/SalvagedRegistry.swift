@@ -120,7 +120,7 @@ enum SalvagedRegistry {
     of tree: TreeID, _ store: any OrderedStore, _ view: any OrderedView
   ) throws(StoreError) -> Evidence {
     let prefix = StoreKey.prefix(tree)
-    for space in [Spaces.overlays, Spaces.collections] {
+    for space in [Spaces.overlays, Spaces.earlierOverlays, Spaces.collections] {
       if try !view.keys(space, prefix: prefix, limit: 1).isEmpty { return .records(.documents) }
     }
     let snapshot = try LeafStore(store, .none).openSnapshot()

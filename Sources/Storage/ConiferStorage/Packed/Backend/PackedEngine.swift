@@ -157,9 +157,33 @@ final class PackedEngine: @unchecked Sendable {
       }
     }
     try repairer.recover(from: writer.store.findings)
+    try replaceEarlierOverlays()
     try mender.resume()
     reportLoss()
     if let obstacle { report(obstacle) }
+  }
+
+  /// Makes overlays from before the first release anew; a lane that cannot be read keeps its own.
+  private func replaceEarlierOverlays() throws(StoreError) {
+    func unlessUnreadable(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+      do throws(StoreError) { try body() } catch {
+        guard [.damaged, .wrongKey, .unsupported, .newerFormat].contains(error.code) else {
+          throw error
+        }
+      }
+    }
+    try unlessUnreadable { () throws(StoreError) in
+      for lane in try writer.read(EarlierOverlays.lanes) {
+        try unlessUnreadable { () throws(StoreError) in
+          try repairer.retrying { (_) throws(StoreError) in
+            try repairer.change(.power) { (repair) throws(StoreError) in
+              repair.tx.frees = true
+              try EarlierOverlays.replace(lane, repair.tx)
+            }
+          }
+        }
+      }
+    }
   }
 
   /// Compares the store with its mark. That comes before any commit, since each would use up what the

@@ -17,7 +17,7 @@ extension UsageRow {
       case Spaces.chunks.id: usage.largeLeaves.stored.add(count)
       case Spaces.dictionaries.id: usage.dictionaries.add(count)
       case Spaces.queue.id, Spaces.queueParts.id, Spaces.queueIndex.id, Spaces.finished.id,
-        Spaces.overlays.id:
+        Spaces.overlays.id, Spaces.earlierOverlays.id:
         usage.queue.add(count)
       case Spaces.queries.id, Spaces.queryIndex.id, Spaces.queryKeys.id, Spaces.changes.id:
         usage.trackedQueries.add(count)

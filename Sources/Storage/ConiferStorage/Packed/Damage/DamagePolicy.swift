@@ -53,7 +53,7 @@ enum DamageCost {
     case Spaces.queryKeys: self = .keysOfQuery
     case Spaces.queryIndex: self = .queryIndex
     case Spaces.indexes: self = .index
-    case Spaces.overlays: self = .overlays
+    case Spaces.overlays, Spaces.earlierOverlays: self = .overlays
     case Spaces.collections: self = .collections
     case Spaces.changes: self = .changes
     case Spaces.usage: self = .counts

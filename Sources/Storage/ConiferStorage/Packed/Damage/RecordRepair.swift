@@ -46,7 +46,7 @@ struct RecordRepair {
     case .keysOfQuery: try dropTrackedKey(place.key, info)
     case .queryIndex: try rebuildQueryIndex(info)
     case .index: try dropIndex(place.key, info)
-    case .overlays: try rebuildOverlays(of: place.key, info)
+    case .overlays: try rebuildOverlays(of: space, place.key, info)
     case .collections:
       try tx.delete(space, place.key)
       try MendingMarker.add(tx, info.id)
@@ -66,7 +66,9 @@ struct RecordRepair {
     switch cost {
     case .runsOfDictionary: return try isDictionaryDamaged(key, stored, info)
     case .index: return try isIndexDamaged(key, stored, info)
-    case .overlays: return isOverlayDamaged(key, stored, info)
+    case .overlays:
+      return space == Spaces.earlierOverlays
+        ? stored != nil : isOverlayDamaged(key, stored, info)
     case .collections:
       let rows = CollectionRows(view: tx, tree: info.id)
       return stored.map { (try? rows.collection(key, $0)) == nil } ?? false

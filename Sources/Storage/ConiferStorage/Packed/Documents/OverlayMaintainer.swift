@@ -122,7 +122,9 @@ struct OverlayMaintainer {
   mutating func didPurge(_ lane: Lane) throws(StoreError) {
     changes[lane] = nil
     written[lane] = nil
-    try tx.deleteAll(Spaces.overlays, prefix: QueueReader.prefix(lane))
+    for space in [Spaces.overlays, Spaces.earlierOverlays] {
+      try tx.deleteAll(space, prefix: QueueReader.prefix(lane))
+    }
   }
 
   /// A tree was removed with all of its records.

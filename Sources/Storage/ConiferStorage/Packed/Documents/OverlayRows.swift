@@ -5,8 +5,9 @@ import ConiferTree
 
 /// The stored overlays of one lane: the effect of its waiting writes on each document.
 ///
-/// Key: the lane as in the queue, then the document's path key; a long one is cut and ends in a
-/// hash. Payload: the path, then 1 and fields, 2, fields and their mask, or 3 for a deletion; then,
+/// Key: the lane as in the queue, then the id of the document's collection as a segment of a path
+/// key, then the document's path key; a long key is cut and ends in a hash. So a query of a
+/// collection or of a group reads the rows of its own documents alone. Payload: the path, then 1 and fields, 2, fields and their mask, or 3 for a deletion; then,
 /// with a flag, the mask of the fields whose previous values are the document's.
 struct OverlayRows {
   private enum Effect {
@@ -17,8 +18,8 @@ struct OverlayRows {
     static let hasStampedMask: UInt8 = 0x80
   }
 
-  /// How many bytes of a path key a row holds: with an identity of 256 bytes, a key has no room for
-  /// more.
+  /// How many bytes of id and path key a row holds: with an identity of 256 bytes, a key has no room
+  /// for more.
   static let longestKey = 200
 
   let view: any OrderedView
@@ -28,9 +29,20 @@ struct OverlayRows {
 
   /// The row of a document.
   func key(_ path: DocumentPath) -> Bytes {
-    let key = DocumentKey.encode(path)
-    guard key.count > Self.longestKey else { return prefix + key }
-    return prefix + key.prefix(Self.longestKey) + StoreKey.number(XXHash64.hash(key))
+    let name = Self.segment(path.collection.id) + DocumentKey.encode(path)
+    guard name.count > Self.longestKey else { return prefix + name }
+    return prefix + name.prefix(Self.longestKey) + StoreKey.number(XXHash64.hash(name))
+  }
+
+  private static func segment(_ id: String) -> Bytes { PathKey.encode(Path([Key(id)]), .documents) }
+
+  /// The document of a row; nil when its key was cut, or is none.
+  func document(_ key: Bytes) -> DocumentPath? {
+    let name = Bytes(key.dropFirst(prefix.count))
+    guard key.starts(with: prefix), name.count <= Self.longestKey,
+      let path = PathKey.path(name, .documents), path.count == 3
+    else { return nil }
+    return DocumentKey.document(Path(Array(path.keys[1...])))
   }
 
   /// The overlay of a document.
@@ -48,18 +60,20 @@ struct OverlayRows {
   ///
   /// - Throws: as `overlay`.
   func all(in collection: CollectionPath? = nil) throws(StoreError) -> [Overlay] {
-    var overlays: [Overlay] = []
-    for (key, value) in try rows(in: collection) {
-      let overlay = try Self.overlay(key, value)
-      if collection?.contains(overlay.path) ?? true { overlays.append(overlay) }
-    }
-    return overlays.sorted { $0.path < $1.path }
+    try overlays(Self.beginning(collection)) { collection?.contains($0) ?? true }
+  }
+
+  /// All overlays of documents in collections with an id, in the order of the documents.
+  ///
+  /// - Throws: as `overlay`.
+  func all(inGroup id: String) throws(StoreError) -> [Overlay] {
+    try overlays(Self.segment(id)) { $0.collection.id.utf8.elementsEqual(id.utf8) }
   }
 
   /// The documents of all overlays, or of those of one collection, in their order; also of those that a later version wrote.
   func paths(in collection: CollectionPath? = nil) throws(StoreError) -> [DocumentPath] {
     var paths: [DocumentPath] = []
-    for (key, value) in try rows(in: collection) {
+    for (key, value) in try rows(Self.beginning(collection)) {
       guard let payload = Record.open(Spaces.overlays, key, value),
         let path = payload.withUnsafeBytes({ bytes in
           var reader = LentReader(bytes)
@@ -71,36 +85,21 @@ struct OverlayRows {
     return paths.sorted()
   }
 
-  /// All rows, or those of one collection and possibly of others whose names begin alike.
-  private func rows(
-    in collection: CollectionPath?
-  ) throws(StoreError) -> [(key: Bytes, value: Bytes)] {
-    let begin = collection.map { Bytes(DocumentKey.encode($0).prefix(Self.longestKey)) } ?? []
-    return try view.entries(Spaces.overlays, prefix: prefix + begin)
+  /// What the rows of a collection begin with.
+  private static func beginning(_ collection: CollectionPath?) -> Bytes {
+    collection.map { segment($0.id) + DocumentKey.encode($0) } ?? []
   }
 
-  /// All overlays of documents in collections with an id, in the order of the documents.
-  func all(inGroup id: String) throws(StoreError) -> [Overlay] {
-    let utf8 = Bytes(id.utf8)
-    // A zero or a one is written in another way.
-    let isPlain = utf8.allSatisfy { $0 > 1 }
-    var rows: [(key: Bytes, value: Bytes)] = []
-    try view.walk(Spaces.overlays, .atOrAfter(prefix)) { key, value in
-      guard key.starts(with: prefix) else { return .stop }
-      // Of a collection with another id one row is read, however many writes wait in it.
-      let elsewhere = key.withUnsafeBytes { key -> Bytes? in
-        guard isPlain, let end = PathKey.segmentEnd(key, prefix.count),
-          end <= prefix.count + Self.longestKey,
-          !key[prefix.count..<(end - 1)].suffix(utf8.count).elementsEqual(utf8)
-        else { return nil }
-        return Bytes(key[..<end]) + [PathKey.endMark]
-      }
-      if let elsewhere { return .jump(elsewhere) }
-      rows.append((Bytes(key), Bytes(value)))
-      return .next
-    }
-    return try rows.map { (key, value) throws(StoreError) in try Self.overlay(key, value) }
-      .filter { $0.path.collection.id.utf8.elementsEqual(utf8) }.sorted { $0.path < $1.path }
+  private func overlays(
+    _ beginning: Bytes, _ isWanted: (DocumentPath) -> Bool
+  ) throws(StoreError) -> [Overlay] {
+    try rows(beginning).map { (key, value) throws(StoreError) in try Self.overlay(key, value) }
+      .filter { isWanted($0.path) }.sorted { $0.path < $1.path }
+  }
+
+  /// The rows that begin with some bytes; if these are longer than a row holds, possibly others too.
+  private func rows(_ beginning: Bytes) throws(StoreError) -> [(key: Bytes, value: Bytes)] {
+    try view.entries(Spaces.overlays, prefix: prefix + beginning.prefix(Self.longestKey))
   }
 
   static func overlay(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Overlay {

@@ -16,11 +16,13 @@ extension RecordRepair {
     }
   }
 
-  func rebuildOverlays(of key: Bytes, _ info: TreeInfo) throws(StoreError) {
-    try tx.delete(Spaces.overlays, key)
+  func rebuildOverlays(
+    of space: Space, _ key: Bytes, _ info: TreeInfo
+  ) throws(StoreError) {
+    try tx.delete(space, key)
     guard let lane = Self.lane(key, info) else { return }
-    let own = Bytes(key[QueueReader.prefix(lane).count...])
-    guard own.count <= OverlayRows.longestKey, let path = DocumentKey.document(own) else {
+    guard space == Spaces.overlays, let path = OverlayRows(view: tx, lane: lane).document(key)
+    else {
       return try rebuildOverlays(lane, info)
     }
     try OverlayEditor(tx, info, lane).rebuild(path)

@@ -6,6 +6,10 @@ extension Verifier {
   /// Checks that each overlay is the effect of its lane's waiting writes on its document, and that
   /// none is missing.
   func checkOverlays() throws(StoreError) {
+    // Opening the store replaces those that can be read.
+    try scan(Spaces.earlierOverlays) { (key, _) throws(StoreError) in
+      found(.orphan, Spaces.earlierOverlays, key, "nothing reads an overlay by path")
+    }
     var stored: [Lane: Set<DocumentPath>] = [:]
     try scan(Spaces.overlays) { (key, value) throws(StoreError) in
       guard let info = trees[StoreKey.tree(key)], info.order == .documents,

@@ -16,7 +16,7 @@ enum Scopes {
     guard tree != 0 else { return 0 }
     switch space {
     case Spaces.queue.id, Spaces.queueParts.id, Spaces.queueIndex.id, Spaces.finished.id,
-      Spaces.overlays.id:
+      Spaces.overlays.id, Spaces.earlierOverlays.id:
       guard let end = zero(key, from: 4) else { return 4 }
       let isTotals =
         space == Spaces.queue.id && key.byteCount == end + 2

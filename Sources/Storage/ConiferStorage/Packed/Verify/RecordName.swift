@@ -34,7 +34,7 @@ enum RecordName {
     case Spaces.changes: return "a row of what was read since queries were whole, \(hex)"
     case Spaces.metadata: return "metadata \"\(String(decoding: rest, as: UTF8.self))\""
     case Spaces.queue, Spaces.queueParts, Spaces.queueIndex, Spaces.finished,
-      Spaces.overlays:
+      Spaces.overlays, Spaces.earlierOverlays:
       return lane(space, rest, order) ?? hex
     default: return hex
     }
@@ -56,7 +56,11 @@ enum RecordName {
         ? "write \(number(own.dropFirst())) of \(name)" : "the totals of \(name)"
     case Spaces.queueParts: return "a part of write \(number(own)) of \(name)"
     case Spaces.finished: return "finished write \(number(own)) of \(name)"
-    case Spaces.overlays: return "what the writes of \(name) do to \(path(own, order))"
+    case Spaces.overlays, Spaces.earlierOverlays:
+      // The collection's id comes before the path.
+      let isByID = space == Spaces.overlays
+      let start = isByID ? own.withUnsafeBytes { PathKey.segmentEnd($0, 0) } ?? own.count : 0
+      return "what the writes of \(name) do to \(path(own.dropFirst(start), order))"
     default: return "the index of writes of \(name) at \(path(own.dropLast(9), order))"
     }
   }
