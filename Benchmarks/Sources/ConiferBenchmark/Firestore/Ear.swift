@@ -61,6 +61,27 @@ final class Ear: Sendable {
   }
 }
 
+extension Ear {
+  /// Listens to collections at once until each has its event.
+  ///
+  /// - Parameters:
+  ///   - wanted: how many documents they have.
+  ///   - isCounted: whether a snapshot counts.
+  func listen(
+    to paths: [String], of firestore: Firestore, documents wanted: Int,
+    where isCounted: @escaping @Sendable (QuerySnapshot) -> Bool = { _ in true }
+  ) async throws {
+    expect(paths.count)
+    let listeners = paths.map { firestore.collection($0).listen(self, where: isCounted) }
+    let found = try await wait().documents
+    for listener in listeners { listener.remove() }
+    guard found == wanted else {
+      throw BenchmarkFailure.lost(
+        "a listener", "\(wanted - found) documents of \(paths.count) queries")
+    }
+  }
+}
+
 extension Query {
   /// Listens, and has an ear hear each snapshot.
   ///
