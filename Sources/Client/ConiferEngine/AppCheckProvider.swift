@@ -7,10 +7,12 @@ public protocol AppCheckProvider: Sendable {
   /// The app's token.
   ///
   /// Asked when connecting without a token that is still good, shortly before one expires, when the app says that it has
-  /// another one, and when the server no longer takes the last one.
+  /// another one, and when the server no longer takes the last one. An answer that does not come within five minutes counts as
+  /// lost: the call's task is cancelled, and another one is made, when a token is needed.
   ///
   /// - Parameter forcingRefresh: whether a token that the provider still has must not be given again.
-  /// - Throws: when there is none now; the client goes on without, and asks again.
+  /// - Throws: when there is none now; the client goes on without, and asks again. The error's type alone is logged, as its
+  ///   words may hold a token.
   func token(forcingRefresh: Bool) async throws -> AppCheckToken
 }
 

@@ -159,6 +159,106 @@ struct AppCheckTests {
     #expect(bench.give(.reasonEnded(.offline)).appFetches == [false])
   }
 
+  @Test("another one is asked for while connecting too, and shown after the hello")
+  func changesWhileConnecting() {
+    for comesBeforeHello in [true, false] {
+      var bench = Bench(usesAppCheck: true)
+      bench.give(.reasonEnded(.starting))
+      bench.give(.appToken(.token(first), fetch: 1))
+      #expect(bench.give(.refreshAppToken).appFetches == [false])
+      if comesBeforeHello {
+        bench.give(.appToken(.token(second), fetch: 2))
+        #expect(bench.hello().requests.map(\.request) == [.appCheck("second")])
+      } else {
+        #expect(bench.hello().requests.map(\.request) == [.appCheck("first")])
+        let shown = bench.give(.appToken(.token(second), fetch: 2))
+        #expect(shown.requests.map(\.request) == [.appCheck("second")])
+      }
+    }
+  }
+
+  @Test("a failure while connecting is tried again soon, though the old one lives for long")
+  func failsWhileConnecting() {
+    var bench = Bench(usesAppCheck: true)
+    bench.give(.reasonEnded(.starting))
+    bench.give(.appToken(.token(Self.token("old", until: 3_600_000)), fetch: 1))
+    bench.give(.refreshAppToken)
+    bench.give(.appToken(.failed("no network"), fetch: 2))
+    bench.hello()
+    #expect(bench.pass(1_000).appFetches == [true])
+  }
+
+  @Test("a provider that tells of the one that it is forced to give is not forced once more")
+  func toldByTheProvider() {
+    var bench = connected(with: first)
+    #expect(bench.answer(1, Response(.invalidToken, reason: "no")).appFetches == [true])
+    #expect(bench.give(.refreshAppToken).appFetches.isEmpty)
+    let shown = bench.give(.appToken(.token(second), fetch: 2))
+    #expect(shown.requests.map(\.request) == [.appCheck("second")])
+    // Without a connection, too.
+    #expect(bench.answer(2, Response(.invalidToken, reason: "no")).appFetches.isEmpty)
+    bench.give(.reasonBegan(.offline))
+    #expect(bench.give(.reasonEnded(.offline)).appFetches == [true])
+    #expect(bench.give(.refreshAppToken).appFetches.isEmpty)
+    let third = Self.token("third")
+    #expect(
+      bench.give(.appToken(.token(third), fetch: 3)).connects.map(\.appToken) == [
+        third.credential
+      ])
+  }
+
+  @Test("the app's word that there is another one needs no force, also after refusals")
+  func toldAfterRefusals() {
+    var bench = connected(with: first)
+    bench.answer(1, Response(.invalidToken, reason: "no"))
+    bench.give(.appToken(.token(second), fetch: 2))
+    bench.answer(2, Response(.invalidToken, reason: "no"))
+    #expect(bench.give(.refreshAppToken).appFetches == [false])
+    bench.give(.appToken(.token(second), fetch: 3))
+    // What the provider is told late of is no reason to hurry.
+    #expect(bench.answer(3, Response(.invalidToken, reason: "no")).appFetches.isEmpty)
+    #expect(bench.pass(29_999).appFetches.isEmpty)
+    #expect(bench.pass(1).appFetches == [true])
+  }
+
+  @Test("however often there is another one, a connection waits ten seconds at most")
+  func changesForEver() {
+    var bench = Bench(usesAppCheck: true)
+    bench.give(.reasonEnded(.starting))
+    for _ in 0..<9 {
+      #expect(bench.pass(1_000).connects.isEmpty)
+      #expect(bench.give(.refreshAppToken).appFetches == [false])
+    }
+    #expect(bench.pass(999).connects.isEmpty)
+    #expect(bench.pass(1).connects == [ConnectionRequest(namespace: "ns")])
+  }
+
+  @Test("an answer that does not come for five minutes is lost, and the provider is asked again")
+  func lostAnswer() {
+    var bench = Bench(usesAppCheck: true)
+    bench.give(.reasonEnded(.starting))
+    bench.pass(10_000)
+    bench.hello()
+    #expect(bench.pass(290_999).appFetches.isEmpty)
+    #expect(bench.pass(1).appFetches == [false])
+    #expect(bench.give(.appToken(.token(first), fetch: 1)).isEmpty)
+    let shown = bench.give(.appToken(.token(second), fetch: 2))
+    #expect(shown.requests.map(\.request) == [.appCheck("second")])
+  }
+
+  @Test("an answer that was lost offline is waited for no longer by the next connection")
+  func lostOffline() {
+    var bench = connected(with: first)
+    bench.answer(1)
+    bench.give(.refreshAppToken)
+    bench.give(.reasonBegan(.offline))
+    bench.give(.refreshAppToken)
+    bench.pass(300_000)
+    let back = bench.give(.reasonEnded(.offline))
+    #expect(back.connects.isEmpty && back.appFetches == [false])
+    #expect(bench.give(.appToken(.token(second), fetch: 4)).connects.count == 1)
+  }
+
   @Test("the answer to an earlier question is out of date")
   func outOfDate() {
     var bench = connected(with: first)

@@ -1,7 +1,7 @@
 import ConiferServer
 import ConiferTree
 import ConiferWire
-import Synchronization
+import Logging
 import TestSupport
 import Testing
 
@@ -10,33 +10,6 @@ import Testing
 
 /// The app's own tokens, from the provider to the server.
 @Suite struct `Tokens of the app` {
-  /// A provider that a test controls.
-  final class Attestation: AppCheckProvider {
-    struct Unavailable: Error {}
-
-    private struct State {
-      var text: String? = "one"
-      var asked: [Bool] = []
-    }
-
-    private let state = Mutex(State())
-
-    /// Whether each question was for another token.
-    var asked: [Bool] { state.withLock { $0.asked } }
-
-    /// Gives another token from now on; nil to fail.
-    func set(_ text: String?) { state.withLock { $0.text = text } }
-
-    func token(forcingRefresh: Bool) async throws -> AppCheckToken {
-      let text = state.withLock { state in
-        state.asked.append(forcingRefresh)
-        return state.text
-      }
-      guard let text else { throw Unavailable() }
-      return AppCheckToken(text)
-    }
-  }
-
   /// What the server gets, as far as it matters here.
   func watch(_ device: Device) -> Gathered<String> {
     let seen = Gathered<String>()
@@ -88,6 +61,76 @@ import Testing
     await world.pass(1_000)
     #expect(seen.take() == ["app late"])
     await device.engine.close()
+  }
+
+  @Test func `that do not come are waited for once, and asked for again after five minutes`()
+    async throws
+  {
+    let world = try World()
+    let attestation = Attestation()
+    attestation.hold()
+    let device = world.device(.memory) { $0.appCheckProvider = attestation }
+    let seen = watch(device)
+    device.set("a", "1", "a")
+    await world.waitUntilIdle()
+    await world.pass(9_999)
+    #expect(seen.take() == [])
+    await world.pass(1)
+    #expect(seen.take() == ["put /a"])
+    attestation.stopHolding()
+    await world.pass(289_999)
+    await world.pass(1)
+    #expect(attestation.asked == [false] && attestation.cancelled == 0)
+    await world.pass(1_000)
+    #expect(seen.take() == ["app one"])
+    #expect(attestation.asked == [false, false] && attestation.cancelled == 1)
+    await device.engine.close()
+  }
+
+  @Test func `are asked for anew when the app has another one and no answer came`() async throws {
+    let world = try World()
+    let attestation = Attestation()
+    attestation.hold()
+    let device = world.device(.memory) { $0.appCheckProvider = attestation }
+    let seen = watch(device)
+    await world.waitUntilIdle()
+    attestation.stopHolding()
+    attestation.set("two")
+    device.engine.refreshAppToken()
+    await world.waitUntilIdle()
+    #expect(seen.take() == ["app two"])
+    #expect(attestation.asked == [false, false] && attestation.cancelled == 1)
+    await device.engine.close()
+  }
+
+  @Test func `are asked for no longer once the database is closed`() async throws {
+    let world = try World()
+    let attestation = Attestation()
+    attestation.hold()
+    let device = world.device(.memory) { $0.appCheckProvider = attestation }
+    let seen = watch(device)
+    await world.waitUntilIdle()
+    #expect(attestation.held == 1)
+    await device.engine.close()
+    #expect(attestation.held == 0 && attestation.cancelled == 1)
+    device.clock.advance(by: 400_000)
+    #expect(seen.take() == [] && attestation.asked == [false])
+  }
+
+  @Test func `are in no log, whatever the provider's error says`() async throws {
+    let world = try World()
+    let attestation = Attestation()
+    attestation.set(nil)
+    let notes = Gathered<String>()
+    let device = world.device(.memory) {
+      $0.appCheckProvider = attestation
+      $0.logger = Logger(label: "test") { _ in NotingLogHandler(notes: notes) }
+    }
+    await world.waitUntilIdle()
+    await device.engine.close()
+    let lines = notes.all
+    #expect(lines.contains { $0.contains("provider of the app's tokens failed: Unavailable") })
+    #expect(!lines.contains { $0.contains("secret") })
   }
 
   @Test func `are never in a description`() {

@@ -131,11 +131,13 @@ final class Device {
   /// Returns when the engine has done all it was asked for, and the app has been told.
   func idle() async {
     let signIn = configuration.tokenProvider as? SignIn
+    let attestation = configuration.appCheckProvider as? Attestation
     var quiet = mortal == nil ? 0 : 1
     while quiet < 2, !life.isOver {
       let isBusy = await engine.ask { loop in
         loop.durability.isRunning || loop.transactions.machine.running != nil
-          || loop.user.questionCount > signIn?.held ?? 0 || loop.appTokens.isAsking
+          || loop.user.questionCount > signIn?.held ?? 0
+          || (loop.appTokens.isAsking && attestation?.held ?? 0 == 0)
       }
       if mortal == nil {
         await withCheckedContinuation { continuation in queue.async { continuation.resume() } }

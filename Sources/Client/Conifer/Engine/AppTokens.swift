@@ -35,7 +35,8 @@ final class AppTokens {
         let token = try await provider.token(forcingRefresh: force)
         answer = .token(AppToken(Credential(token.token), expiry: token.expiry))
       } catch {
-        answer = .failed("\(error)")
+        // Its words may hold a token, and are logged.
+        answer = .failed("\(type(of: error))")
       }
       post(.appTokenAnswered(answer, number))
     }

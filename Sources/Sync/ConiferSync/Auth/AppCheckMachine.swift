@@ -4,6 +4,13 @@
 /// replaced before its expiry. A refused one is replaced by force: at once, then after a delay, and from the third refusal
 /// in a row every 30 seconds; the connection stays, since servers end it themselves when they demand a token.
 struct AppCheckMachine: Sendable {
+  /// A question to the provider that has no answer.
+  private struct Question {
+    /// Whether it is for another token than the one there was.
+    let isForced: Bool
+    let since: Milliseconds
+  }
+
   private let limits: ConnectionLimits
   /// Whether there is a provider at all.
   let isUsed: Bool
@@ -11,16 +18,13 @@ struct AppCheckMachine: Sendable {
   private(set) var token: AppToken?
   /// The uptime at which the token expires.
   private(set) var expiry: Milliseconds?
-  /// The uptime at which the provider is asked next, while connected.
-  private(set) var fetchAt: Milliseconds?
-  /// Since when an answer is waited for.
-  private(set) var since: Milliseconds?
-  /// Whether the newest question took so long that nobody waits for its answer, which counts when it comes.
-  private var isLate = false
+  /// The uptime at which the token is to be replaced.
+  private var renewal: Milliseconds?
+  /// The uptime at which the provider is asked again, after a failure or a refusal.
+  private var retry: Milliseconds?
+  private var question: Question?
   /// The number of the newest question; only its answer counts.
   private(set) var newest: UInt64 = 0
-  /// Whether the newest question is for another token than the one there was.
-  private(set) var isForced = false
   /// Whether the last token is of no use, so that the next question must force another one.
   private(set) var mustForce = false
   /// How often the provider failed in a row.
@@ -35,71 +39,72 @@ struct AppCheckMachine: Sendable {
     self.isUsed = isUsed
   }
 
-  /// The uptime at which the provider has taken too long to answer.
-  var answerDeadline: Milliseconds? { since?.adding(limits.appTokenTimeout) }
+  /// The uptime at which the provider is asked next, while connected.
+  var fetchAt: Milliseconds? { [renewal, retry].compactMap { $0 }.min() }
+
+  /// The uptime at which the question is given up, as its answer must have been lost.
+  var answerDeadline: Milliseconds? { question?.since.adding(limits.appTokenPatience) }
 
   // MARK: The provider
 
-  /// Whether the provider is to be asked before connecting.
+  /// Whether a connection waits for the provider: not for an answer that takes too long already.
   mutating func isMissing(at now: Milliseconds) -> Bool {
     if let expiry, expiry <= now { expired(at: now) }
-    return isUsed && token == nil && !(isLate && isFetching)
+    guard isUsed, token == nil else { return false }
+    guard isFetching, let question else { return true }
+    return now.subtracting(question.since) < limits.appTokenTimeout
   }
 
   /// Whether the provider is being asked and its answer will be used; it may be the refused token when the question was
   /// asked before the refusal.
-  var isFetching: Bool { (since != nil || isLate) && (isForced || !mustForce) }
+  var isFetching: Bool { question.map { $0.isForced || !mustForce } ?? false }
+
+  /// Whether the provider is being asked for another token than the one there was.
+  var isForcing: Bool { question?.isForced ?? false }
 
   /// The provider is not asked at a set time any longer.
-  mutating func cancelPlannedFetch() { fetchAt = nil }
+  mutating func cancelPlannedFetch() { (renewal, retry) = (nil, nil) }
 
   /// The provider is asked.
   mutating func beginFetch(at now: Milliseconds, isForced: Bool) {
-    since = now
-    isLate = false
+    question = Question(isForced: isForced, since: now)
     newest += 1
-    self.isForced = isForced
   }
 
   /// Takes in a token. An expiry in the past is ignored, and the server decides by its own clock.
   mutating func take(_ new: AppToken, at now: ClockReading, offset: Int64) {
-    since = nil
-    isLate = false
+    question = nil
     failures = 0
     mustForce = false
     token = new
-    fetchAt = nil
+    retry = nil
     scheduleReplacement(at: now, offset: offset)
   }
 
   /// Computes when the token is to be replaced and when it expires.
   mutating func scheduleReplacement(at now: ClockReading, offset: Int64) {
-    expiry = nil
+    (expiry, renewal) = (nil, nil)
     guard let end = token?.expiry else { return }
-    fetchAt = nil
     let left = end.subtracting(now.wallTime.adding(offset))
     guard left > 0 else { return }
     expiry = now.uptime.adding(left)
-    fetchAt = now.uptime.adding(left - min(limits.refreshMargin, left / 2))
+    renewal = now.uptime.adding(left - min(limits.refreshMargin, left / 2))
   }
 
-  /// The provider has not answered in time. It is not asked again before it has.
-  mutating func becameLate() {
-    since = nil
-    isLate = true
-  }
-
-  /// The provider failed; it is asked again at an uptime, while connected.
+  /// The provider failed, or its answer was lost; it is asked again at an uptime, while connected.
   mutating func fetchFailed(retry: Milliseconds) {
-    since = nil
-    isLate = false
+    question = nil
     failures += 1
-    fetchAt = retry
+    self.retry = retry
   }
 
-  /// The app has another token: the one at hand is not shown on later connections.
+  /// The app has another token, so the provider no longer has the one that was refused or has expired.
+  mutating func changed() { mustForce = false }
+
+  /// The token at hand is not shown on later connections.
   mutating func forget() {
-    (token, expiry, fetchAt) = (nil, nil, nil)
+    (token, expiry) = (nil, nil)
+    cancelPlannedFetch()
   }
 
   // MARK: The server
@@ -118,9 +123,9 @@ struct AppCheckMachine: Sendable {
     forget()
     mustForce = true
     switch refusals {
-    case 1: fetchAt = now
-    case 2: fetchAt = now.adding(delay)
-    default: fetchAt = now.adding(limits.delays.longest)
+    case 1: retry = now
+    case 2: retry = now.adding(delay)
+    default: retry = now.adding(limits.delays.longest)
     }
   }
 
@@ -128,6 +133,6 @@ struct AppCheckMachine: Sendable {
   mutating func expired(at now: Milliseconds) {
     forget()
     mustForce = true
-    fetchAt = now
+    retry = now
   }
 }

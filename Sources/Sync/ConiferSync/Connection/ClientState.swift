@@ -73,10 +73,10 @@ struct ClientState: Sendable {
     appCheck.cancelPlannedFetch()
     guard appCheck.isUsed, isReplacing || !appCheck.isFetching else { return }
     appCheck.beginFetch(at: now.uptime, isForced: isForced || appCheck.mustForce)
-    actions.append(.fetchAppToken(force: appCheck.isForced, number: appCheck.newest))
+    actions.append(.fetchAppToken(force: appCheck.isForcing, number: appCheck.newest))
   }
 
-  /// The provider of the app's tokens failed.
+  /// The provider of the app's tokens failed, or its answer was lost.
   mutating func appTokenFailed(_ reason: String) {
     let delay = max(limits.delays.first, backoff.takeDelay(appCheck.failures))
     appCheck.fetchFailed(retry: now.uptime.adding(delay))

@@ -23,7 +23,7 @@ package enum ConnectionInput: Sendable {
   case refreshToken
   /// The provider of the app's own tokens answered the request with a number; only the newest counts.
   case appToken(AppTokenAnswer, fetch: UInt64)
-  /// The app has another token of its own: its provider is asked again.
+  /// The app has another token of its own: its provider is asked again, unless it is being forced to give another one.
   case refreshAppToken
   /// The time of a `wake` came; harmless at any time.
   case tick

@@ -20,6 +20,8 @@ package struct ConnectionLimits: Hashable, Sendable {
   package var tokenTimeout: Milliseconds = 30_000
   /// How long a connection waits for the provider of the app's own tokens.
   package var appTokenTimeout: Milliseconds = 10_000
+  /// After how long without an answer that provider is asked again.
+  package var appTokenPatience: Milliseconds = 300_000
   /// After how long without a sent message a keep-alive is sent.
   package var keepAliveInterval: Milliseconds = 45_000
   /// How long nothing may come, while an answer is due, before the server is probed.

@@ -295,12 +295,14 @@ package struct ConnectionMachine: Sendable {
   }
 
   /// The app has another token: a connection goes on under the old one until it is there.
+  ///
+  /// A provider that was forced may say so before it gives that token: it is not forced once more for that.
   private mutating func refreshAppToken() {
-    if isConnected {
+    guard !client.appCheck.isForcing else { return }
+    client.appCheck.changed()
+    if !connector.usesAppToken { client.appCheck.forget() }
+    if connector.usesAppToken || client.appCheck.isFetching {
       client.fetchAppToken(isReplacing: true)
-    } else {
-      client.appCheck.forget()
-      if client.appCheck.isFetching { client.fetchAppToken(isReplacing: true) }
     }
   }
 
@@ -310,7 +312,7 @@ package struct ConnectionMachine: Sendable {
   private enum Timer: CaseIterable {
     /// The token provider has taken too long to answer.
     case tokenTimeout
-    /// The provider of the app's tokens has.
+    /// The answer of the provider of the app's tokens must have been lost.
     case appTokenTimeout
     /// The token provider is asked again who is signed in.
     case identificationRetry
@@ -338,9 +340,7 @@ package struct ConnectionMachine: Sendable {
       connector.tokenFailed("It did not answer in time.", isTimeout: true, &client)
       readAgain()
     case .appTokenTimeout:
-      client.appCheck.becameLate()
-      client.log("The provider of the app's tokens did not answer in time.")
-      connector.appTokenAnswered(&client)
+      client.appTokenFailed("It has not answered for too long.")
     case .identificationRetry: client.fetchToken(isConnected: isConnected)
     case .connector: connector.timedOut(&client)
     case .session: whileConnected { session, client in session.tick(&client) }

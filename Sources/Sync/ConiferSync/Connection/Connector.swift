@@ -10,8 +10,9 @@ struct Connector: Sendable {
     case waiting(until: Milliseconds)
     /// The token provider is asked before connecting.
     case fetchingToken
-    /// The provider of the app's own tokens is asked, which comes last.
-    case fetchingAppToken
+    /// The provider of the app's own tokens is asked, which comes last, and waited for since an uptime, however often it is
+    /// asked anew.
+    case fetchingAppToken(since: Milliseconds)
     /// The server's hello is waited for.
     case connecting(ConnectionNumber, since: Milliseconds)
     /// The server has said hello.
@@ -34,6 +35,14 @@ struct Connector: Sendable {
 
   /// The connection on which the server has said hello.
   var session: Session? { if case .connected(let session) = state { session } else { nil } }
+
+  /// Whether a token of the app that comes now is of use to the connection or the attempt.
+  var usesAppToken: Bool {
+    switch state {
+    case .closed, .waiting, .fetchingToken: false
+    case .fetchingAppToken, .connecting, .connected: true
+    }
+  }
 
   /// Whether the app went offline, or the server sent the client away.
   var isAway: Bool {
@@ -108,11 +117,11 @@ struct Connector: Sendable {
   /// Asks for a token of the app where there is a provider and no token, and connects.
   private mutating func connect(_ client: inout ClientState) {
     guard client.appCheck.isMissing(at: client.now.uptime) else { return open(&client) }
-    state = .fetchingAppToken
+    state = .fetchingAppToken(since: client.now.uptime)
     client.fetchAppToken()
   }
 
-  /// The provider of the app's tokens has answered, or has not in time: the connection is made, if need be without one.
+  /// The provider of the app's tokens has answered: the connection is made, if need be without one.
   mutating func appTokenAnswered(_ client: inout ClientState) {
     guard case .fetchingAppToken = state else { return }
     open(&client)
@@ -191,8 +200,9 @@ struct Connector: Sendable {
   /// When the present state ends by itself.
   func deadline(_ limits: ConnectionLimits) -> Milliseconds? {
     switch state {
-    case .closed, .fetchingToken, .fetchingAppToken: nil
+    case .closed, .fetchingToken: nil
     case .waiting(let until): until
+    case .fetchingAppToken(let since): since.adding(limits.appTokenTimeout)
     case .connecting(_, let since): since.adding(limits.connectTimeout)
     case .connected(let session): session.answerDeadline(limits)
     }
@@ -201,8 +211,11 @@ struct Connector: Sendable {
   /// The deadline has come.
   mutating func timedOut(_ client: inout ClientState) {
     switch state {
-    case .closed, .fetchingToken, .fetchingAppToken: return
+    case .closed, .fetchingToken: return
     case .waiting: return attempt(&client)
+    case .fetchingAppToken:
+      client.log("The provider of the app's tokens did not answer in time.")
+      return open(&client)
     case .connecting: client.log("The server did not say hello in time.")
     case .connected: client.log("The server does not answer.")
     }
