@@ -138,7 +138,7 @@
           opened(opening)
           var isFirst = true
           for try await message in response.messages {
-            if isFirst { line.appTokens?.accepted() }
+            if isFirst { line.appTokens?.accepted(appToken) }
             isFirst = false
             guard let said = try read(message) else { continue }
             await credit?.take(message.size)

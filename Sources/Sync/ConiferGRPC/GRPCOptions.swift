@@ -9,7 +9,7 @@
     /// How long a stream or a request may take to reach the server before the attempt counts as failed.
     public var openTimeout: Duration = .seconds(30)
     /// How long a request (a transaction's reads or its commit, aggregates) may take in all before it fails with
-    /// `deadlineExceeded`; the server is told, too.
+    /// `deadlineExceeded`; the server is told, too. What it waits for a token of the app comes before, ten seconds at most.
     public var requestTimeout: Duration = .seconds(60)
     /// The most bytes that the answers to one request may have in all; a request with more fails with `outOfRange`.
     public var answerLimit = 64 << 20

@@ -82,6 +82,12 @@
       return GRPCWriteStream(call, database, resumes: options.resumesWrites)
     }
 
+    // MARK: Tokens of the app
+
+    func prepare() async { _ = await line.appTokens?.current() }
+
+    func appTokenDidChange() { line.appTokens?.changed() }
+
     // MARK: Requests
 
     func lookup(_ paths: [DocumentPath], token: String?) async throws(StatusError) -> [Document] {
@@ -136,6 +142,7 @@
         $0.parent = query.target.parent(in: database)
         $0.structuredAggregationQuery = asked
       }
+      await prepare()
       let answers: [ProtoRunAggregationQueryResponse] = try await ask(
         "RunAggregationQuery", request, token)
       guard let fields = answers.last(where: \.hasResult)?.result.aggregateFields else {
@@ -154,14 +161,14 @@
       }
     }
 
-    /// Sends a request, and gathers what the server answers.
+    /// Sends a request with the token of the app that is there, and gathers what the server answers.
     ///
     /// - Throws: also when that takes too long, or is more than the options allow. It waits for nobody then: what gRPC still
     ///   does for the call is of no account.
     func ask<Request: SwiftProtobuf.Message, Response: SwiftProtobuf.Message>(
       _ name: String, _ message: Request, _ token: String?
     ) async throws(StatusError) -> [Response] {
-      let appToken = await line.appTokens?.current()
+      let appToken = line.appTokens?.ready()
       let channel = try line.channel()
       let opening = CallOpening(on: channel)
       var headers = metadata(token)
@@ -216,7 +223,7 @@
       }
       do {
         let answers = try result.get()
-        line.appTokens?.accepted()
+        line.appTokens?.accepted(appToken)
         return answers
       } catch {
         let state = await FailedCallState(opening)

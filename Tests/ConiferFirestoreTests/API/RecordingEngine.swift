@@ -187,6 +187,7 @@ final class RecordingEngine: DocumentEngine {
   ) { told(.success(state.withLock { $0.named[name] })) }
 
   func tokenDidChange() { note("token") }
+  func appCheckTokenDidChange() { note("app token") }
 
   func setNetwork(_ isEnabled: Bool, _ told: @escaping @Sendable (FirestoreError?) -> Void) {
     note("network \(isEnabled)")

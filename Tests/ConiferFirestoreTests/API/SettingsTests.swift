@@ -241,7 +241,11 @@ struct SettingsTests {
     try await world.firestore.waitForPendingWrites()
     world.firestore.waitForPendingWrites(completion: ends.add)
     world.firestore.tokenDidChange()
+    world.firestore.appCheckTokenDidChange()
     #expect(ends.all == [nil, nil])
-    #expect(world.engine.calls == ["network false", "network true", "wait", "wait", "token"])
+    #expect(
+      world.engine.calls == [
+        "network false", "network true", "wait", "wait", "token", "app token",
+      ])
   }
 }

@@ -44,6 +44,8 @@ final class EngineServer: DocumentService {
     var tokens: [String?] = []
     /// What is done when the client has taken in something that was said.
     var taken: @Sendable () -> Void = {}
+    /// What a request waits for before it is made.
+    var preparation: @Sendable () async -> Void = {}
     /// Why requests that are not streams are refused, if they are.
     var refusal: StatusError?
     /// What streams of writes were greeted with.
@@ -112,6 +114,8 @@ final class EngineServer: DocumentService {
     later { _ in receive(.opened) }
     return Writes(self)
   }
+
+  func prepare() async { await state.withLock { $0.preparation }() }
 
   func lookup(_ paths: [DocumentPath], token: String?) async throws(StatusError) -> [Document] {
     try asked(token)

@@ -3,6 +3,7 @@ import ConiferDocumentSync
 import ConiferEngine
 import ConiferFirestore
 import ConiferWire
+import Synchronization
 import TestSupport
 import Testing
 
@@ -153,6 +154,28 @@ import Testing
     try world.server.accept(at: 2000)
     await world.waitUntilIdle()
     #expect(world.told.take().contains("rooms/b: done"))
+    await world.end()
+  }
+
+  @Test func `shows who is signed in when a transaction has waited for all else`() async throws {
+    let (world, signIn) = try await world()
+    let user = TransactionUser()
+    let path = try DocumentPath("rooms/a")
+    _ = try await world.engine.lookup([path], user)
+    #expect(world.server.tokens == ["token of ann"])
+    world.server.state.withLock {
+      $0.preparation = { [engine = world.engine] in
+        signIn.set(.user("bob"))
+        engine.tokenDidChange()
+        await engine.waitUntilIdle()
+      }
+    }
+    let error = await #expect(throws: FirestoreError.self) {
+      _ = try await world.engine.lookup([path], user)
+    }
+    #expect(error?.code == .cancelled && world.server.tokens == ["token of ann"])
+    _ = try await world.engine.lookup([path], TransactionUser())
+    #expect(world.server.tokens == ["token of ann", "token of bob"])
     await world.end()
   }
 

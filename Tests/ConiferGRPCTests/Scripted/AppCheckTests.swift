@@ -1,6 +1,7 @@
 #if GRPC
   import ConiferDocument
   import ConiferEngine
+  import ConiferFirestore
   import ConiferProtobuf
   import ConiferWire
   import GRPCCore
@@ -11,53 +12,6 @@
 
   @Suite("The app's own tokens over gRPC", .timeLimit(.minutes(5)))
   struct AppCheckTests {
-    /// A provider whose tokens are numbered; one that is forced is another one.
-    private final class Attestation: AppCheckProvider {
-      struct Unavailable: Error {}
-
-      private struct State {
-        var number = 1
-        var isFailing = false
-        var isHolding = false
-        var held: [CheckedContinuation<Void, Never>] = []
-        var asked: [Bool] = []
-      }
-
-      private let state = Mutex(State())
-      private let expiry: Int64?
-
-      init(expiry: Int64? = nil) { self.expiry = expiry }
-
-      /// Whether each question was for another token.
-      var asked: [Bool] { state.withLock { $0.asked } }
-      func fail() { state.withLock { $0.isFailing = true } }
-      func hold() { state.withLock { $0.isHolding = true } }
-
-      func release() {
-        let held = state.withLock { state in
-          defer { (state.held, state.isHolding) = ([], false) }
-          return state.held
-        }
-        for continuation in held { continuation.resume() }
-      }
-
-      func token(forcingRefresh: Bool) async throws -> AppCheckToken {
-        await withCheckedContinuation { continuation in
-          let goesOn = state.withLock { state in
-            state.asked.append(forcingRefresh)
-            if state.isHolding { state.held.append(continuation) }
-            return !state.isHolding
-          }
-          if goesOn { continuation.resume() }
-        }
-        return try state.withLock { state in
-          if state.isFailing { throw Unavailable() }
-          if forcingRefresh { state.number += 1 }
-          return AppCheckToken("app-\(state.number)", expiry: expiry)
-        }
-      }
-    }
-
     private static let name = "x-firebase-appcheck"
 
     /// The app's token of the next call, whose stream is closed by the server with an error.
@@ -90,42 +44,111 @@
       #expect(attestation.asked == [false])
     }
 
-    @Test("A refused one is replaced by force; after a second refusal calls go without for a time")
-    func refused() async throws {
-      let server = try await ScriptedServer()
-      let attestation = Attestation()
-      let service = try service(server.port, appTokens: AppCheckTokens(attestation))
-      #expect(try await shown(server, service, .unauthenticated) == "app-1")
-      #expect(try await shown(server, service, .unauthenticated) == "app-2")
-      #expect(try await shown(server, service, .unauthenticated) == nil)
-      #expect(attestation.asked == [false, true])
+    /// A service that shows tokens by a clock that a test moves.
+    private func clocked(
+      _ server: ScriptedServer, _ attestation: Attestation, _ clock: TestClock
+    ) throws -> GRPCService {
+      let sleep = ScriptedSleep()
+      return try service(
+        server.port, appTokens: AppCheckTokens(attestation, clock: clock, sleep: sleep.sleep))
     }
 
-    @Test("A call that the server took begins the count of refusals anew")
-    func taken() async throws {
-      let server = try await ScriptedServer()
-      let service = try service(server.port, appTokens: AppCheckTokens(Attestation()))
-      #expect(try await shown(server, service, .unauthenticated) == "app-1")
+    /// A call that the server takes, says one thing on after some time, and then ends as that of nobody.
+    private func taken(
+      _ server: ScriptedServer, _ service: GRPCService, _ wait: () -> Void = {}
+    ) async throws -> String? {
       let line = WatchLine(service)
       let call = try await server.next()
-      #expect(call.header(Self.name) == "app-2")
       #expect(await line.opened())
       try call.send(Answers.target(.noChange, token: "t", at: 7))
       _ = try await line.said()
+      wait()
       call.end(RPCError(code: .unauthenticated, message: "over"))
       _ = await line.end()
+      return call.header(Self.name)
+    }
+
+    @Test("A refused one is replaced by force; after a second refusal it is shown on for a time")
+    func refused() async throws {
+      let server = try await ScriptedServer()
+      let (attestation, clock) = (Attestation(), TestClock(0))
+      let service = try clocked(server, attestation, clock)
+      #expect(try await shown(server, service, .unauthenticated) == "app-1")
+      #expect(try await shown(server, service, .unauthenticated) == "app-2")
+      #expect(try await shown(server, service, .unauthenticated) == "app-2")
+      clock.pass(29_999)
+      #expect(try await shown(server, service, .unauthenticated) == "app-2")
+      #expect(attestation.asked == [false, true])
+      clock.pass(1)
+      // Nobody waits for the answer.
+      attestation.hold()
+      #expect(try await shown(server, service, .unauthenticated) == "app-2")
+      await attestation.waits(for: 3)
+      attestation.release()
+      while try await shown(server, service) == "app-2" {}
+      #expect(try await shown(server, service, .unauthenticated) == "app-3")
+      #expect(try await shown(server, service) == "app-3")
+      #expect(attestation.asked == [false, true, true])
+    }
+
+    @Test("A refused one is shown on while the provider fails")
+    func refusedAndFailing() async throws {
+      let server = try await ScriptedServer()
+      let (attestation, clock) = (Attestation(), TestClock(0))
+      let service = try clocked(server, attestation, clock)
+      #expect(try await shown(server, service, .unauthenticated) == "app-1")
+      attestation.fail()
+      #expect(try await shown(server, service, .unauthenticated) == "app-1")
+      clock.pass(29_999)
+      #expect(try await shown(server, service) == "app-1")
+      #expect(attestation.asked == [false, true])
+      attestation.recover()
+      clock.pass(1)
+      #expect(try await shown(server, service) == "app-2")
+    }
+
+    @Test("A token that the server took for long begins the count of refusals anew")
+    func takenForLong() async throws {
+      let server = try await ScriptedServer()
+      let (attestation, clock) = (Attestation(), TestClock(0))
+      let service = try clocked(server, attestation, clock)
+      #expect(try await shown(server, service, .unauthenticated) == "app-1")
+      #expect(try await taken(server, service) { clock.pass(30_000) } == "app-2")
       #expect(try await shown(server, service) == "app-3")
     }
 
-    @Test("A provider that fails is not asked again at once, and holds nothing up")
+    @Test("A server that says one thing and then refuses has no token forced at each attempt")
+    func takenForAMoment() async throws {
+      let server = try await ScriptedServer()
+      let (attestation, clock) = (Attestation(), TestClock(0))
+      let service = try clocked(server, attestation, clock)
+      #expect(try await taken(server, service) == "app-1")
+      for _ in 0..<3 {
+        #expect(try await taken(server, service) { clock.pass(9_999) } == "app-2")
+      }
+      #expect(attestation.asked == [false, true])
+      clock.pass(3)
+      attestation.hold()
+      #expect(try await shown(server, service) == "app-2")
+      await attestation.waits(for: 3)
+      attestation.release()
+      #expect(attestation.asked == [false, true, true])
+    }
+
+    @Test("A provider that fails is asked again after 30 seconds, and holds nothing up")
     func failing() async throws {
       let server = try await ScriptedServer()
-      let attestation = Attestation()
+      let (attestation, clock) = (Attestation(), TestClock(0))
       attestation.fail()
-      let service = try service(server.port, appTokens: AppCheckTokens(attestation))
+      let service = try clocked(server, attestation, clock)
       #expect(try await shown(server, service) == nil)
+      clock.pass(29_999)
       #expect(try await shown(server, service) == nil)
       #expect(attestation.asked == [false])
+      attestation.recover()
+      clock.pass(1)
+      #expect(try await shown(server, service) == "app-1")
+      #expect(attestation.asked == [false, false])
     }
 
     @Test("A provider that does not answer is waited for ten seconds, once; its late answer counts")
@@ -150,45 +173,73 @@
       #expect(attestation.asked == [false])
     }
 
-    @Test("A token whose lifetime is half over is shown while another one is fetched")
-    func renewed() async throws {
-      let clock = WallClock(1_000_000)
-      let attestation = Attestation(expiry: 1_000_100)
-      let tokens = AppCheckTokens(attestation, clock: clock)
-      #expect(await tokens.current() == "app-1")
-      clock.wallTime = 1_000_050
+    @Test("A stream that is closed while its token is fetched is never opened")
+    func closed() async throws {
+      let server = try await ScriptedServer()
+      let attestation = Attestation()
       attestation.hold()
-      #expect(await tokens.current() == "app-1")
-      while attestation.asked.count < 2 { await Task.yield() }
-      #expect(await tokens.current() == "app-1")
+      let service = try clocked(server, attestation, TestClock(0))
+      let line = WatchLine(service)
+      await attestation.waits(for: 1)
+      line.stream.close()
+      #expect(await line.end() == nil)
       attestation.release()
-      while await tokens.current() == "app-1" { await Task.yield() }
-      #expect(attestation.asked == [false, true])
-      #expect(await tokens.current() == "app-2")
-      clock.wallTime = 1_000_200
-      #expect(await tokens.current() == "app-3")
+      #expect(try await shown(server, service) == "app-1")
+      #expect(server.waiting == 0 && attestation.asked == [false])
+    }
+
+    @Test("A request whose user is made sure of waits for no token of the app: that comes before")
+    func prepared() async throws {
+      let server = try await ScriptedServer()
+      let attestation = Attestation()
+      attestation.hold()
+      let service = try clocked(server, attestation, TestClock(0))
+      let path = try DocumentPath("rooms/a")
+      let ready = Task { await service.prepare() }
+      await attestation.waits(for: 1)
+      for isPrepared in [false, true] {
+        if isPrepared {
+          attestation.release()
+          await ready.value
+        }
+        let commit = Task {
+          try await service.commit([Mutation(path, .delete)], token: "ann")
+        }
+        let call = try await server.next()
+        #expect(call.header(Self.name) == (isPrepared ? "app-1" : nil))
+        call.end(RPCError(code: .aborted, message: "no"))
+        await #expect(throws: StatusError(.aborted, "no")) { try await commit.value }
+      }
+    }
+
+    @Test("The app's word that there is another one reaches the transport")
+    func told() async throws {
+      let server = try await ScriptedServer()
+      let attestation = Attestation()
+      let service = try clocked(server, attestation, TestClock(0))
+      #expect(try await shown(server, service) == "app-1")
+      attestation.change()
+      let firestore = firestore(service)
+      firestore.appCheckTokenDidChange()
+      #expect(try await shown(server, service) == "app-2")
+      #expect(attestation.asked == [false, false])
+      try await firestore.terminate()
     }
 
     @Test("A text that is no header's value is not shown")
     func unprintable() async throws {
-      struct Odd: AppCheckProvider {
-        func token(forcingRefresh: Bool) async throws -> AppCheckToken { AppCheckToken("a\r\nb") }
+      final class Odd: AppCheckProvider {
+        let count = Mutex(0)
+        func token(forcingRefresh: Bool) async throws -> AppCheckToken {
+          count.withLock { $0 += 1 }
+          return AppCheckToken("a\r\nb")
+        }
       }
-      #expect(await AppCheckTokens(Odd()).current() == nil)
-    }
-
-    /// A time of day that a test sets.
-    private final class WallClock: EngineClock {
-      private let time: Mutex<Int64>
-
-      init(_ time: Int64) { self.time = Mutex(time) }
-
-      var now: Int64 { 0 }
-      var wallTime: Int64 {
-        get { time.withLock { $0 } }
-        set { time.withLock { $0 = newValue } }
-      }
-      func wake(at moment: Int64, _ body: @escaping @Sendable () -> Void) {}
+      let server = try await ScriptedServer()
+      let odd = Odd()
+      let service = try service(server.port, appTokens: AppCheckTokens(odd))
+      #expect(try await shown(server, service) == nil)
+      #expect(odd.count.withLock { $0 } == 1)
     }
   }
 #endif

@@ -93,6 +93,8 @@ package protocol DocumentEngine: AnyObject, Sendable {
 
   /// Somebody signed in or out: the token provider is asked anew.
   func tokenDidChange()
+  /// The app has another token of its own: its provider is asked anew.
+  func appCheckTokenDidChange()
 
   /// Lets the network be used, or not; called back once that is so.
   func setNetwork(_ isEnabled: Bool, _ completion: @escaping @Sendable (FirestoreError?) -> Void)

@@ -1,4 +1,5 @@
 import ConiferEngine
+import ConiferWire
 
 /// The engine behind a `Firestore`: storage, listeners, streams to the server and callbacks, joined on one thread.
 ///
@@ -58,6 +59,9 @@ package final class FirestoreEngine: DocumentEngine {
 
   /// Somebody signed in or out: the token provider is asked anew.
   package func tokenDidChange() { steps.post(.tokenDidChange) }
+
+  /// The app has another token of its own: its provider is asked anew.
+  package func appCheckTokenDidChange() { setup.transport?.service.appTokenDidChange() }
 
   /// Ends all; called back once the store is closed.
   package func terminate(_ completion: @escaping @Sendable (FirestoreError?) -> Void) {

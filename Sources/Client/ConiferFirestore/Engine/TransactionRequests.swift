@@ -33,6 +33,8 @@ struct TransactionRequests {
     guard let service = engine.setup.effectiveTransport?.service else {
       throw FirestoreError(DocumentGets.offline)
     }
+    // First, so that the user whom this checks is still the one when the request leaves.
+    await service.prepare()
     let token: Result<(token: String?, identity: String), FirestoreError> =
       await withCheckedContinuation { continuation in
         engine.run { loop in loop.withToken { continuation.resume(returning: $0) } }

@@ -58,17 +58,4 @@ extension Firestore {
       told(failure)
     }
   }
-
-  /// Tells the database that somebody signed in or out, so that it asks the token provider anew.
-  ///
-  /// What the app writes after the call, at once and on any thread, is written as who is signed in then: it
-  /// waits until the provider has answered. Until then, listeners and gets show the waiting writes of who
-  /// was signed in before.
-  public func tokenDidChange() {
-    do throws(FirestoreError) {
-      try engine().tokenDidChange()
-    } catch {
-      report(error)
-    }
-  }
 }

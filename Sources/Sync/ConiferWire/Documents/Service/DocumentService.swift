@@ -15,6 +15,12 @@ package protocol DocumentService: Sendable {
   func openWrites(
     token: String?, _ receive: @escaping @Sendable (WriteStreamEvent) -> Void
   ) -> any WriteStream
+  /// Waits for what a request shows besides the user's token, ten seconds at most. Who makes sure of the user asks for that
+  /// token afterwards, since another one may sign in meanwhile: `lookup` and `commit` do not wait. By default there is nothing
+  /// to wait for.
+  func prepare() async
+  /// The app has another token of its own, which what begins from now on is to show. By default there is none.
+  func appTokenDidChange()
   /// Reads documents, each found or missing, in the order of their paths in the call.
   func lookup(_ paths: [DocumentPath], token: String?) async throws(StatusError) -> [Document]
   /// Makes writes outside of the stream of writes, whole or not at all.
@@ -23,6 +29,11 @@ package protocol DocumentService: Sendable {
   func aggregate(
     _ query: DocumentQuery, _ aggregates: [Aggregate], token: String?
   ) async throws(StatusError) -> [DocumentValue]
+}
+
+extension DocumentService {
+  package func prepare() async {}
+  package func appTokenDidChange() {}
 }
 
 /// What comes on a stream of listens.
