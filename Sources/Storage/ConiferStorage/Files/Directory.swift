@@ -140,6 +140,22 @@ package enum Directory {
     }
   }
 
+  /// What there is of a series of names: the base, then with `-2`, `-3` behind it.
+  ///
+  /// - Throws: `denied`, `io`.
+  package static func series(like base: String) throws(StoreError) -> [String] {
+    let parent = Platform.parent(of: base)
+    let start = parent.hasSuffix("/") ? parent : parent + "/"
+    return try names(in: parent).map { start + $0 }.filter { path in
+      guard path.utf8.starts(with: base.utf8) else { return false }
+      let rest = path.utf8.dropFirst(base.utf8.count)
+      let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
+      return rest.isEmpty
+        || rest.first == UInt8(ascii: "-") && rest.count > 1
+          && rest.dropFirst().allSatisfy(digits.contains)
+    }
+  }
+
   /// Removes a file, or a directory with all in it; what is not there is no error.
   package static func remove(_ path: String) {
     if unlink(path) == 0 || errno == ENOENT { return }

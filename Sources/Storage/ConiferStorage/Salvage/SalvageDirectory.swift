@@ -36,6 +36,11 @@ package final class SalvageDirectory: Sendable {
     for part in [store, rows, copy] { Directory.remove(part) }
   }
 
+  /// Whether a directory is one that a salvage has made; nothing is changed.
+  package static func isOne(_ path: String) -> Bool {
+    !Directory.isMissing("\(path)/\(mark)")
+  }
+
   /// Removes the directory.
   package func remove() {
     for part in [store, rows, copy] { Directory.remove(part) }

@@ -35,20 +35,7 @@ struct StoreExchange {
   ///
   /// - Throws: `denied`, `io`.
   static func setAside(_ location: String) throws(StoreError) -> [String] {
-    let base = firstAside(location)
-    let parent = Platform.parent(of: location)
-    var found: [String] = []
-    for name in try Directory.names(in: parent) {
-      let path = parent + "/" + name
-      guard path.utf8.starts(with: base.utf8) else { continue }
-      let rest = Array(path.utf8.dropFirst(base.utf8.count))
-      let isNumbered = rest.first == UInt8(ascii: "-") && rest.count > 1
-      let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
-      if rest.isEmpty || isNumbered && rest.dropFirst().allSatisfy(digits.contains) {
-        found.append(path)
-      }
-    }
-    return found
+    try Directory.series(like: firstAside(location))
   }
 
   /// The number in the name for the old files: the number of earlier salvages plus one.
