@@ -6,6 +6,7 @@
   import ConiferWire
   import GRPCCore
   import Synchronization
+  import TestSupport
   import Testing
 
   @testable import ConiferGRPC
@@ -83,9 +84,11 @@
       // Nobody waits for the answer.
       attestation.hold()
       #expect(try await shown(server, service, .unauthenticated) == "app-2")
-      await attestation.waits(for: 3)
+      try await attestation.waits(for: 3)
       attestation.release()
-      while try await shown(server, service) == "app-2" {}
+      try await eventually("The answer is not there.") {
+        try await shown(server, service) == "app-3"
+      }
       #expect(try await shown(server, service, .unauthenticated) == "app-3")
       #expect(try await shown(server, service) == "app-3")
       #expect(attestation.asked == [false, true, true])
@@ -130,7 +133,7 @@
       clock.pass(3)
       attestation.hold()
       #expect(try await shown(server, service) == "app-2")
-      await attestation.waits(for: 3)
+      try await attestation.waits(for: 3)
       attestation.release()
       #expect(attestation.asked == [false, true, true])
     }
@@ -160,7 +163,7 @@
       let tokens = AppCheckTokens(attestation, sleep: sleep.sleep)
       let service = try service(server.port, appTokens: tokens)
       let line = WatchLine(service)
-      while !sleep.lengths.contains(.seconds(10)) { await Task.yield() }
+      try await eventually("No call waits.") { sleep.lengths.contains(.seconds(10)) }
       #expect(server.waiting == 0)
       sleep.end(.seconds(10))
       let call = try await server.next()
@@ -168,7 +171,7 @@
       line.stream.close()
       #expect(try await shown(server, service) == nil)
       attestation.release()
-      while await tokens.current() == nil { await Task.yield() }
+      try await eventually("The answer is not there.") { await tokens.current() != nil }
       #expect(try await shown(server, service) == "app-1")
       #expect(attestation.asked == [false])
     }
@@ -180,7 +183,7 @@
       attestation.hold()
       let service = try clocked(server, attestation, TestClock(0))
       let line = WatchLine(service)
-      await attestation.waits(for: 1)
+      try await attestation.waits(for: 1)
       line.stream.close()
       #expect(await line.end() == nil)
       attestation.release()
@@ -196,7 +199,7 @@
       let service = try clocked(server, attestation, TestClock(0))
       let path = try DocumentPath("rooms/a")
       let ready = Task { await service.prepare() }
-      await attestation.waits(for: 1)
+      try await attestation.waits(for: 1)
       for isPrepared in [false, true] {
         if isPrepared {
           attestation.release()

@@ -1,5 +1,6 @@
 import ConiferEngine
 import Synchronization
+import TestSupport
 
 /// A provider whose tokens are numbered; one that is forced is another one.
 final class Attestation: AppCheckProvider {
@@ -29,7 +30,11 @@ final class Attestation: AppCheckProvider {
   func stopHolding() { state.withLock { $0.isHolding = false } }
 
   /// Waits until it was asked so often.
-  func waits(for count: Int) async { while asked.count < count { await Task.yield() } }
+  func waits(for count: Int) async throws {
+    try await eventually("The provider was asked fewer than \(count) times.") {
+      asked.count >= count
+    }
+  }
 
   /// Answers all questions.
   func release() {
