@@ -10,7 +10,8 @@ extension LMDBStore {
   /// LMDB 0.9 has no page checksums: only the checksums of records above reveal changes inside a
   /// value. LMDB trusts its pages, so views must not be read after a finding.
   ///
-  /// - Throws: `io`, `closed`, `suspended`, `full` (no reader slot left).
+  /// - Throws: `io`, `suspended`, `full` (no reader slot left), `closed` (also when the store is suspended or closed
+  ///   meanwhile).
   public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
     // The page layout is known for 64-bit systems.
     guard MemoryLayout<Int>.size == 8 else { return true }
@@ -37,7 +38,8 @@ extension LMDBStore {
         let id = UInt64(mdb_txn_id(transaction))
         let meta = try LMDBMeta.read(file, of: id, pageSize: environment.pageSize, path)
         guard let meta else { continue }
-        var check = LMDBTreeCheck(file: file, meta: meta, length: length, name: name)
+        var check = LMDBTreeCheck(
+          file: file, meta: meta, length: length, name: name, isEnding: { reader.isClosing })
         return try check.run(found)
       } catch {
         if [.damaged, .foreign, .newerFormat].contains(error.code) { return lost(error.message) }

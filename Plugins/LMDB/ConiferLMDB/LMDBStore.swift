@@ -16,7 +16,8 @@ internal import Synchronization
 public final class LMDBStore: OrderedStore {
   enum Phase {
     case open(LMDBEnvironment)
-    case suspended
+    /// With the environment that a view is still being read of, and that holds its locks until that ends.
+    case suspended(left: LMDBEnvironment?)
     case closed
   }
 
@@ -129,9 +130,13 @@ public final class LMDBStore: OrderedStore {
 
   /// Syncs, ends all views and closes the environment with its locks.
   ///
-  /// - Throws: `io`, `poisoned`, `closed`. The store is suspended all the same, unless it was closed.
+  /// Reads in progress, a check of the store too, end at their next row or page; it waits for them up to
+  /// `LMDBOptions.patience`.
+  ///
+  /// - Throws: `io` (also when a read goes on all the same: it keeps the locks until it ends, and this may be called
+  ///   again), `poisoned`, `closed`. The store is suspended all the same, unless it was closed.
   public func suspend() throws(StoreError) {
-    try closeEnvironment(to: .suspended)
+    try closeEnvironment { .suspended(left: $0) }
   }
 
   /// Takes the lock and opens the environment again, with the checks of the first opening.
@@ -143,7 +148,9 @@ public final class LMDBStore: OrderedStore {
         switch phase {
         case .open: return
         case .closed: throw .lmdbClosed(path)
-        case .suspended: phase = .open(try Self.openEnvironment(path, options))
+        case .suspended(let left):
+          if let left, !left.retire(.zero) { throw stillRead }
+          phase = .open(try Self.openEnvironment(path, options))
         }
       }
       // A failed sync stays in effect after the locks are released.
@@ -161,36 +168,51 @@ public final class LMDBStore: OrderedStore {
   /// - Throws: `io`, `poisoned`; the files are released anyway.
   public func close() throws(StoreError) {
     do throws(StoreError) {
-      try closeEnvironment(to: .closed)
+      try closeEnvironment { _ in .closed }
     } catch  where error.code == .closed {}
   }
 
   /// Syncs, enters a phase and closes the environment, also when the sync fails.
-  private func closeEnvironment(to next: Phase) throws(StoreError) {
+  ///
+  /// - Parameter next: the phase, of the environment that is left open.
+  private func closeEnvironment(
+    _ next: (_ left: LMDBEnvironment?) -> Phase
+  ) throws(StoreError) {
     try writer.withLock { writer throws(StoreError) in
-      let open: LMDBEnvironment? = try phase.withLock { phase throws(StoreError) in
-        if case .closed = phase { throw .lmdbClosed(path) }
-        defer { phase = next }
-        if case .open(let environment) = phase { return environment }
-        return nil
+      let (open, left) = try phase.withLock { phase throws(StoreError) in
+        let found: (open: LMDBEnvironment?, left: LMDBEnvironment?)
+        switch phase {
+        case .closed: throw .lmdbClosed(path)
+        case .suspended(let left): found = (nil, left)
+        case .open(let environment): found = (environment, environment)
+        }
+        phase = next(found.left)
+        return found
       }
-      guard let open else { return }
       var failure: StoreError?
-      do throws(StoreError) {
-        try sync(&writer, open)
-        truncatePreallocation(open)
-      } catch {
-        failure = error
+      if let open {
+        do throws(StoreError) {
+          try sync(&writer, open)
+          truncatePreallocation(open)
+        } catch {
+          failure = error
+        }
       }
-      if !open.retire(options.patience) {
-        failure =
-          failure
-          ?? StoreError(
-            .io,
-            "A view of \(path) is still being read, so its locks are held until that read ends. "
-              + "End reads before closing or suspending.")
+      if let left {
+        if left.retire(options.patience) {
+          phase.withLock { $0 = next(nil) }
+        } else {
+          failure = failure ?? stillRead
+        }
       }
       if let failure { throw failure }
     }
+  }
+
+  private var stillRead: StoreError {
+    StoreError(
+      .io,
+      "A view of \(path) is still being read, so its locks are held until that read ends. End reads before "
+        + "closing or suspending.")
   }
 }

@@ -11,6 +11,7 @@ struct LMDBTreeCheck {
   /// Whole pages in the file.
   private let pages: Int
   private let name: String
+  private let isEnding: () -> Bool
   private var used: PageSet
   private var free: PageSet
   private var problems: [StoreFinding] = []
@@ -32,7 +33,12 @@ struct LMDBTreeCheck {
     }
   }
 
-  init(file: Int32, meta: LMDBMeta, length: Int, name: String) {
+  /// - Parameter isEnding: whether to end early; asked for each page.
+  init(
+    file: Int32, meta: LMDBMeta, length: Int, name: String,
+    isEnding: @escaping () -> Bool = { false }
+  ) {
+    self.isEnding = isEnding
     self.file = file
     self.meta = meta
     self.name = name
@@ -45,7 +51,7 @@ struct LMDBTreeCheck {
 
   /// Walks everything; true when both trees may be read.
   ///
-  /// - Throws: `io`.
+  /// - Throws: `io`, `closed` (it was to end early).
   mutating func run(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
     for (tree, kind) in [(meta.main, Kind.main), (meta.free, .free)] {
       entries = 0
@@ -91,6 +97,7 @@ struct LMDBTreeCheck {
     _ number: Int, _ depth: Int, _ kind: Kind, _ low: Key?, _ high: Key?, from parent: Int = 0
   ) throws(StoreError) {
     guard take(number, from: parent) else { return }
+    if isEnding() { throw .lmdbClosed(name) }
     let page = try read(number, 0, meta.pageSize)
     guard page.count == meta.pageSize else { return cut(number) }
     let found = page.withUnsafeBytes { content(of: $0, number, depth, kind, low, high) }

@@ -29,6 +29,9 @@ final class LMDBReader: @unchecked Sendable {
     return nil
   }
 
+  /// Whether the transaction ends once no read is under way.
+  var isClosing: Bool { state.load(ordering: .relaxed) >= Self.closing }
+
   /// Leaves a read.
   func leave() {
     endIfLast(state.subtract(1, ordering: .acquiringAndReleasing).newValue)
@@ -104,6 +107,8 @@ final class LMDBView: OrderedView {
     }
     let move = ascends ? MDB_NEXT : MDB_PREV
     while result == 0 {
+      // Who suspends the store waits for this.
+      if reader.isClosing { throw .lmdbClosed(reader.environment.path) }
       let whole = UnsafeRawBufferPointer(key)
       guard whole.count > 0, whole[0] == space.id else { return }
       let name = UnsafeRawBufferPointer(rebasing: whole[1...]).bytes

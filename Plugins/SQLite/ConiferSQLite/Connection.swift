@@ -79,6 +79,10 @@ final class Connection {
     }
   }
 
+  /// Has the statement that runs on another thread end with an error; does nothing when none runs. The connection must be
+  /// open until this returns.
+  func interrupt() { sqlite3_interrupt(handle) }
+
   /// Whether a transaction is open.
   var inTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
@@ -140,6 +144,7 @@ func sqliteFailure(
     StoreError(code, message, cause: cause)
   }
   switch code & 0xff {
+  case SQLITE_INTERRUPT: return .viewClosed
   case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
     return error(
       .busy, "Another connection holds \(path); close the other program that has it open.")

@@ -184,20 +184,24 @@ final class ReaderPool: Sendable {
   }
 
   /// Ends all leases and closes all readers. It waits up to a second for reads in progress, which
-  /// end at their next row; one that takes longer closes its own connection when it ends.
-  func shut(_ phase: Phase) {
-    let (idle, leases) = state.withLock { state in
+  /// end at their next row, or are interrupted; one that takes longer closes its own connection when it ends.
+  ///
+  /// - Returns: whether all are closed. It may be called again while the pool is shut.
+  func shut(_ phase: Phase) -> Bool {
+    let idle = state.withLock { state in
       state.phase = phase
       state.tables = SpaceTables()
       defer { state.idle = [] }
-      return (state.idle, Array(state.leases.values))
+      return state.idle
     }
     for reader in idle { reader.close() }
-    for lease in leases { lease.end() }
     for _ in 0..<1000 {
-      if state.withLock({ $0.leased == 0 }) { return }
+      // An interruption before the statement has begun to run is lost, so it is repeated.
+      for lease in state.withLock({ Array($0.leases.values) }) { lease.interrupt() }
+      if isQuiet { return true }
       Platform.sleep(milliseconds: 1)
     }
+    return isQuiet
   }
 
   /// Gives leases again after `shut`.
@@ -248,6 +252,13 @@ final class Lease: Sendable {
     ending.store(true, ordering: .releasing)
     let done = state.withLock { state in takeIfDone(&state) }
     if let done { pool.takeBack(done, from: self) }
+  }
+
+  /// Ends the lease, and has reads in progress end early.
+  func interrupt() {
+    end()
+    // The connection is closed after the reader was taken out, under the same lock.
+    state.withLock { $0.reader?.connection.interrupt() }
   }
 
   private func takeIfDone(_ state: inout State) -> Reader? {

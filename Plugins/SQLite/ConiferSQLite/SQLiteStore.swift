@@ -202,13 +202,9 @@ public final class SQLiteStore: OrderedStore {
   /// It reads every page; any thread may call it. Pages have no checksums: only the checksums of
   /// records above reveal a changed value.
   ///
-  /// - Throws: `io`, `closed`, `suspended`.
+  /// - Throws: `io`, `suspended`, `closed` (also when the store is suspended or closed meanwhile).
   public func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
-    let lease = try pool.lease(atMost: .max)
-    defer { lease.end() }
-    let reader = try lease.enter()
-    defer { lease.leave() }
-    for words in try reader.connection.findings(atMost: 100) {
+    for words in try checkPages() {
       found(StoreFinding(file: file.path, offset: 0, bytes: 0, words: words))
     }
     try state.withLock { (state: inout State) throws(StoreError) in
@@ -228,16 +224,30 @@ public final class SQLiteStore: OrderedStore {
     return true
   }
 
+  /// What `integrity_check` finds. Nothing is on lease when it returns: who suspends the store waits for leases.
+  private func checkPages() throws(StoreError) -> [String] {
+    let lease = try pool.lease(atMost: .max)
+    defer { lease.end() }
+    let reader = try lease.enter()
+    defer { lease.leave() }
+    let found = try reader.connection.findings(atMost: 100)
+    // An interrupted check has not looked at everything.
+    guard !lease.isEnding else { throw .viewClosed }
+    return found
+  }
+
   /// Makes all commits durable, ends the open views, closes the database and releases every lock.
   /// Until `resume`, all calls but `resume` and `close` throw `suspended`.
   ///
-  /// It waits up to a second for reads in progress.
+  /// It interrupts reads in progress, a check of the store too, and waits for them up to a second.
   ///
-  /// - Throws: `io`, `poisoned`, `closed`; the files are released anyway.
+  /// - Throws: `io` (also when a read goes on all the same: it keeps SQLite's locks until it ends, and this may be called
+  ///   again), `poisoned`, `closed`; the store is suspended anyway.
   public func suspend() throws(StoreError) {
     try state.withLock { (state: inout State) throws(StoreError) in
       switch state.phase {
-      case .suspended: return
+      case .suspended:
+        guard pool.shut(.suspended) else { throw stillRead }
       case .closed: throw StoreError.storeClosed
       case .open: try end(&state, .suspended)
       }
@@ -262,7 +272,7 @@ public final class SQLiteStore: OrderedStore {
 
   /// Makes all commits durable, checkpoints the log, and closes; a second call does nothing.
   ///
-  /// It waits up to a second for reads in progress; open views throw `closed` at their next read.
+  /// It interrupts reads in progress and waits for them up to a second; open views throw `closed` at their next read.
   ///
   /// - Throws: `io`, `poisoned`; the files are released anyway.
   public func close() throws(StoreError) {
@@ -271,7 +281,7 @@ public final class SQLiteStore: OrderedStore {
       case .closed: return
       case .suspended:
         state.phase = .closed
-        pool.shut(.closed)
+        guard pool.shut(.closed) else { throw stillRead }
       case .open: try end(&state, .closed)
       }
     }
@@ -282,7 +292,7 @@ public final class SQLiteStore: OrderedStore {
     guard case .open(let opened) = state.phase else { return }
     let known = state.poison ?? opened.writer.poison
     state.phase = next == .closed ? .closed : .suspended
-    pool.shut(next)
+    let isQuiet = pool.shut(next)
     defer { opened.lock.release() }
     do throws(StoreError) {
       try opened.writer.close()
@@ -292,6 +302,14 @@ public final class SQLiteStore: OrderedStore {
       throw known == nil ? error : State.refusal(error)
     }
     if let known { throw State.refusal(known) }
+    guard isQuiet else { throw stillRead }
+  }
+
+  private var stillRead: StoreError {
+    StoreError(
+      .io,
+      "A view of \(path) is still being read, so SQLite's locks are held until that read ends. End reads "
+        + "before closing or suspending.")
   }
 }
 
