@@ -10,8 +10,7 @@ final class StoredCache: ServerCache {
   private let backend: any StorageBackend
   private let tree: TreeID
   private let logger: Logger
-  /// The indexes that were advised: once is enough.
-  private var advised: Set<IndexDefinition> = []
+  private var advice = IndexAdvice()
 
   init(_ backend: any StorageBackend, _ tree: TreeID, _ logger: Logger) {
     self.backend = backend
@@ -51,7 +50,7 @@ final class StoredCache: ServerCache {
           return CachedNode(try view.node(tree, path), isComplete: true, isFiltered: false)
         }
         let answer = try view.query(tree, path, spec)
-        advise(answer.explanation.hint, target)
+        advise(answer.worthwhileIndex)
         let node = Node(children: answer.children.map { ($0.key, $0.node) })
         return CachedNode(node, isComplete: true, isFiltered: true)
       }
@@ -62,11 +61,11 @@ final class StoredCache: ServerCache {
   }
 
   /// Tells the log of an index that would have spared reading a whole node.
-  private func advise(_ index: IndexDefinition?, _ target: QueryTarget) {
-    guard let index, advised.insert(index).inserted else { return }
+  private func advise(_ index: IndexDefinition?) {
+    guard let index, let named = advice.add(index) else { return }
     logger.notice(
       "a query reads all children of its place from the cache; an index would spare that",
-      metadata: ["target": "\(target)", "add": "\(index.rule)"])
+      metadata: ["add": "\(named.rule)"])
   }
 
   private func children(

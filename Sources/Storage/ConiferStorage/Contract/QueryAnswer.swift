@@ -13,6 +13,12 @@ public struct QueryAnswer: Sendable {
     self.children = children
     self.explanation = explanation
   }
+
+  /// The index that is worth naming: the explanation's hint, by the rule of ``DocumentAnswer/worthwhileIndex``.
+  package var worthwhileIndex: IndexDefinition? {
+    let read = explanation.childrenRead
+    return read >= 100 && read * 10 > children.count * 34 ? explanation.hint : nil
+  }
 }
 
 /// An explanation of how a query was answered, and what that cost.
@@ -37,6 +43,8 @@ public struct QueryExplanation: Hashable, Sendable {
   public var indexEntries = 0
   /// How many children the query gives.
   public var children = 0
+  /// How many children the whole node had, when all of it was read.
+  package var childrenRead = 0
   /// The index that would have spared reading the whole node, for the caller to log; nil when none
   /// would, or one is there.
   public var hint: IndexDefinition?

@@ -9,9 +9,11 @@ extension StorageView {
   public func query(
     _ tree: TreeID, _ path: Path, _ spec: QuerySpec
   ) throws(StoreError) -> QueryAnswer {
-    let children = spec.evaluate(try node(tree, path, .all))
+    let node = try node(tree, path, .all)
+    let children = spec.evaluate(node)
     var explanation = QueryExplanation(.node)
     explanation.children = children.count
+    explanation.childrenRead = node.childCount
     return QueryAnswer(children: children, explanation: explanation)
   }
 

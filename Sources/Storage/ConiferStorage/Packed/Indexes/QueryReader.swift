@@ -47,7 +47,10 @@ struct QueryReader {
   }
 
   private func whole(_ path: Path, _ spec: QuerySpec) throws(StoreError) -> QueryAnswer {
-    answer(.node, spec.evaluate(try tree.node(path, .all)))
+    let node = try tree.node(path, .all)
+    var answer = answer(.node, spec.evaluate(node))
+    answer.explanation.childrenRead = node.childCount
+    return answer
   }
 
   /// Walks the rows of an index from the bound, and reads the children that they name.
