@@ -232,7 +232,8 @@ let package = Package(
         .target(name: "ConiferGRPC", condition: .when(traits: ["GRPC"])),
       ]),
     target(
-      "ConiferObservation", in: "Sources/Client", ["Conifer", "ConiferFirestore", "ConiferTree"]),
+      "ConiferObservation", in: "Sources/Client",
+      ["Conifer", "ConiferFirestore", "ConiferDocument", "ConiferTree"]),
     target(
       "ConiferServerHTTP", in: "Sources/Server",
       [

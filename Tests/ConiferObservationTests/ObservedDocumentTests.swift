@@ -3,6 +3,7 @@ import ConiferDocumentServer
 import ConiferFirestore
 import ConiferObservation
 import Logging
+import Synchronization
 import TestSupport
 import Testing
 
@@ -44,6 +45,56 @@ import Testing
     try await reference.delete()
     try await eventually("It is not gone.") { model.value == nil && model.phase.isCurrent }
     try await firestore.terminate()
+  }
+
+  /// A room that counts how often one was decoded.
+  private struct Counted: Decodable, Sendable {
+    static let count = Atomic(0)
+    let size: Int
+
+    enum CodingKeys: CodingKey { case size }
+
+    init(from decoder: any Decoder) throws {
+      Self.count.add(1, ordering: .relaxed)
+      size = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .size)
+    }
+  }
+
+  /// Where a document comes from changes with the connection, and nothing of the document does.
+  @Test func `Only documents that have changed are decoded again`() async throws {
+    let rooms = firestore.collection("rooms")
+    try await rooms.document("a").setData(["size": 3])
+    try await rooms.document("b").setData(["size": 1])
+    let model = ObservedDocuments<Counted>(rooms)
+    try await eventually("Nothing is heard.") {
+      model.rows.count == 2 && model.metadata?.isFromCache == false
+    }
+    let before = Counted.count.load(ordering: .relaxed)
+    for _ in 0..<2 {
+      try await firestore.disableNetwork()
+      try await eventually("It is online.") { model.metadata?.isFromCache == true }
+      try await firestore.enableNetwork()
+      try await eventually("It is offline.") { model.metadata?.isFromCache == false }
+    }
+    #expect(Counted.count.load(ordering: .relaxed) == before)
+    try await rooms.document("b").updateData(["size": 2])
+    try await eventually("No change is heard.") { model.rows.last?.value.size == 2 }
+    #expect(Counted.count.load(ordering: .relaxed) == before + 1)
+    try await firestore.terminate()
+    try await eventually("It does not end.") { model.phase.error?.code == .failedPrecondition }
+  }
+
+  @Test func `A write is followed to its answer`() async throws {
+    try await firestore.disableNetwork()
+    let model = ObservedWrite(firestore.document("rooms/a").enqueue(.set(["size": 1])))
+    try await eventually("It is not durable.") { model.progress == .durable }
+    try await firestore.enableNetwork()
+    try await eventually("It is not acknowledged.") { model.progress == .ended(.acknowledged) }
+    try await firestore.disableNetwork()
+    let late = ObservedWrite(firestore.document("rooms/b").enqueue(.set(["size": 1])))
+    try await eventually("It is not queued.") { late.id != nil }
+    try await firestore.terminate()
+    try await eventually("The end is not told.") { late.progress == .closed }
   }
 
   @Test func `Documents are in the query's order, and what cannot be decoded is left out`()

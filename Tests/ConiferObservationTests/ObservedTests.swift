@@ -3,6 +3,7 @@ import ConiferObservation
 import ConiferServer
 import ConiferTree
 import ConiferWire
+import Dispatch
 import Logging
 import Observation
 import Synchronization
@@ -115,6 +116,82 @@ import Testing
     try await eventually("Nothing is refused.") {
       value.phase.error?.code == .permissionDenied && list.phase.error?.code == .permissionDenied
     }
+    // More will not be heard.
+    if case .ended = value.phase {} else { Issue.record("\(value.phase)") }
+    if case .ended = list.phase {} else { Issue.record("\(list.phase)") }
+    await database.close()
+  }
+
+  @Test func `A model ends with the last observer, and with the database`() async throws {
+    server.set("room", ["name": "Attic"], in: "test")
+    let database = database()
+    let place = database.reference(withPath: "room")
+    let model = ObservedValue<Room>(place)
+    let other = ObservedValue<Room>(database.reference(withPath: "other"))
+    try await eventually("Nothing is heard.") { model.phase.isCurrent && other.phase.isCurrent }
+    place.removeAllObservers()
+    try await eventually("It does not end.") { model.phase == .ended(nil) }
+    #expect(model.value?.name == "Attic" && other.phase.isCurrent)
+    await database.close()
+    try await eventually("The other one does not end.") { other.phase.error?.code == .closed }
+  }
+
+  /// What the model was about to hear is dropped.
+  @Test func `A stopped model changes no more`() async throws {
+    server.set("room", ["name": "Attic"], in: "test")
+    let database = database()
+    let place = database.reference(withPath: "room")
+    let model = ObservedValue<Room>(place)
+    try await eventually("Nothing is heard.") { model.phase.isCurrent }
+    let heard = DispatchSemaphore(value: 0)
+    // Called behind what the model hears.
+    place.observe(.value) { _ in heard.signal() }
+    func hear() { heard.wait() }
+    hear()
+    server.set("room", ["name": "Cellar"], in: "test")
+    hear()
+    model.stop()
+    for _ in 0..<10 { await Task { @MainActor in }.value }
+    #expect(model.value?.name == "Attic")
+    await database.close()
+    #expect(model.phase.isCurrent)
+  }
+
+  @Test func `A queued write whose sync failed goes on`() async throws {
+    let receipt = WriteReceipt()
+    receipt.setID(WriteReceipt.ID(identity: "", number: 7))
+    receipt.setDurable(.failure(DatabaseError(.storageFailure, "The disk did not sync.")))
+    let model = ObservedWrite(receipt)
+    try await eventually("It is not followed.") { model.progress != .waiting }
+    for _ in 0..<10 { await Task { @MainActor in }.value }
+    #expect(model.progress == .queued)
+    receipt.end(.acknowledged)
+    try await eventually("It does not end.") { model.progress == .ended(.acknowledged) }
+  }
+
+  /// A room that counts how often one was decoded.
+  private struct Counted: Decodable, Sendable {
+    static let count = Atomic(0)
+    let size: Int
+
+    enum CodingKeys: CodingKey { case size }
+
+    init(from decoder: any Decoder) throws {
+      Self.count.add(1, ordering: .relaxed)
+      size = try decoder.container(keyedBy: CodingKeys.self).decode(Int.self, forKey: .size)
+    }
+  }
+
+  @Test func `Only children that have changed are decoded again`() async throws {
+    server.set("rooms", ["a": ["size": 1], "b": ["size": 2]], in: "test")
+    let database = database()
+    let place = database.reference(withPath: "rooms")
+    let model = ObservedList<Counted>(place)
+    try await eventually("Nothing is heard.") { model.rows.count == 2 }
+    #expect(Counted.count.load(ordering: .relaxed) == 2)
+    try await place.child("b/size").setValue(3)
+    try await eventually("No change is heard.") { model.rows.last?.value.size == 3 }
+    #expect(Counted.count.load(ordering: .relaxed) == 3)
     await database.close()
   }
 

@@ -20,8 +20,8 @@ public final class ObservedDocument<Value: Decodable & Sendable> {
   public init(_ reference: DocumentReference, as type: Value.Type = Value.self) {
     following = Following(reference.snapshots(includeMetadataChanges: true), by: self) {
       $0.take($1)
-    } failed: {
-      $0.phase = .failed($1)
+    } ended: {
+      $0.phase = $1
     }
   }
 

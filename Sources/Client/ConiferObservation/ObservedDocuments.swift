@@ -1,3 +1,4 @@
+import ConiferDocument
 public import ConiferFirestore
 public import Observation
 
@@ -16,9 +17,8 @@ public final class ObservedDocuments<Element: Decodable & Sendable> {
   /// Whether they were heard, and why not.
   public private(set) var phase = ObservedPhase<FirestoreError>.waiting
   @ObservationIgnored private var following: Following?
-  /// The snapshots of which the rows and faults were made.
-  @ObservationIgnored private var known:
-    [String: (snapshot: QueryDocumentSnapshot, row: Result<Element, FirestoreError>)] = [:]
+  @ObservationIgnored private var decoded =
+    DecodedRows<MapValue?, Element, FirestoreError>()
 
   /// Begins to listen, also to changes of the metadata.
   ///
@@ -28,8 +28,8 @@ public final class ObservedDocuments<Element: Decodable & Sendable> {
   public init(_ query: Query, of type: Element.Type = Element.self) {
     following = Following(query.snapshots(includeMetadataChanges: true), by: self) {
       $0.take($1)
-    } failed: {
-      $0.phase = .failed($1)
+    } ended: {
+      $0.phase = $1
     }
   }
 
@@ -37,24 +37,13 @@ public final class ObservedDocuments<Element: Decodable & Sendable> {
   public func stop() { following?.end() }
 
   private func take(_ snapshot: QuerySnapshot) {
-    var next: [String: (snapshot: QueryDocumentSnapshot, row: Result<Element, FirestoreError>)] =
-      [:]
-    var (rows, faults): ([ObservedRow<Element>], [String: FirestoreError]) = ([], [:])
-    for document in snapshot.documents {
-      let path = document.reference.path
-      let decoded: Result<Element, FirestoreError>
-      if let old = known[path], old.snapshot == document {
-        decoded = old.row
-      } else {
-        decoded = Result { () throws(FirestoreError) in try document.data(as: Element.self) }
-      }
-      next[path] = (document, decoded)
-      switch decoded {
-      case .success(let value): rows.append(ObservedRow(id: path, value: value))
-      case .failure(let error): faults[path] = error
-      }
+    let isChanged = decoded.take(snapshot.documents) { document in
+      // Not the metadata, which changes with the connection.
+      (document.reference.path, document.document.fields)
+    } decode: { (document) throws(FirestoreError) in
+      try document.data(as: Element.self)
     }
-    (known, self.rows, self.faults) = (next, rows, faults)
+    if isChanged { (rows, faults) = (decoded.rows, decoded.faults) }
     (metadata, phase) = (snapshot.metadata, .current)
   }
 }

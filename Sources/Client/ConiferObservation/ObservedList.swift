@@ -14,10 +14,7 @@ public final class ObservedList<Element: Decodable & Sendable> {
   /// Whether they were heard, and why not.
   public private(set) var phase = ObservedPhase<DatabaseError>.waiting
   @ObservationIgnored private var following: Following?
-  /// The nodes of which the rows and faults were made.
-  @ObservationIgnored private var known:
-    [String: (node: Node, row: Result<Element, DatabaseError>)] =
-      [:]
+  @ObservationIgnored private var decoded = DecodedRows<Node, Element, DatabaseError>()
 
   /// Begins to observe.
   ///
@@ -27,8 +24,8 @@ public final class ObservedList<Element: Decodable & Sendable> {
   public init(_ query: DatabaseQuery, of type: Element.Type = Element.self) {
     following = Following(query.snapshots, by: self) {
       $0.take($1)
-    } failed: {
-      $0.phase = .failed($1)
+    } ended: {
+      $0.phase = $1
     }
   }
 
@@ -36,22 +33,12 @@ public final class ObservedList<Element: Decodable & Sendable> {
   public func stop() { following?.end() }
 
   private func take(_ snapshot: DataSnapshot) {
-    var next: [String: (node: Node, row: Result<Element, DatabaseError>)] = [:]
-    var (rows, faults): ([ObservedRow<Element>], [String: DatabaseError]) = ([], [:])
-    for child in snapshot.children {
-      let key = child.key
-      let decoded: Result<Element, DatabaseError>
-      if let old = known[key], old.node == child.node {
-        decoded = old.row
-      } else {
-        decoded = Result { () throws(DatabaseError) in try child.data(as: Element.self) }
-      }
-      next[key] = (child.node, decoded)
-      switch decoded {
-      case .success(let value): rows.append(ObservedRow(id: key, value: value))
-      case .failure(let error): faults[key] = error
-      }
+    let isChanged = decoded.take(snapshot.children) { child in
+      (child.key, child.node)
+    } decode: { (child) throws(DatabaseError) in
+      try child.data(as: Element.self)
     }
-    (known, self.rows, self.faults, phase) = (next, rows, faults, .current)
+    if isChanged { (rows, faults) = (decoded.rows, decoded.faults) }
+    phase = .current
   }
 }

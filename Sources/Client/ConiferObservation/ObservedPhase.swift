@@ -4,8 +4,11 @@ public enum ObservedPhase<Failure: Error>: Sendable {
   case waiting
   /// It shows what was heard last.
   case current
-  /// What was heard last could not be decoded, or no more will be heard; what was heard before stays.
+  /// What was heard last could not be decoded; what was heard before stays, and the next change is heard.
   case failed(Failure)
+  /// No more will be heard, also when somebody else signs in: the place may not be read, or the database was closed, or nil
+  /// when all observers were removed. What was heard before stays; to hear more, make another model.
+  case ended(Failure?)
 }
 
 extension ObservedPhase {
@@ -13,7 +16,13 @@ extension ObservedPhase {
   public var isCurrent: Bool { if case .current = self { true } else { false } }
 
   /// Why it does not; nil while nothing has failed.
-  public var error: Failure? { if case .failed(let error) = self { error } else { nil } }
+  public var error: Failure? {
+    switch self {
+    case .waiting, .current: nil
+    case .failed(let error): error
+    case .ended(let error): error
+    }
+  }
 }
 
 extension ObservedPhase: Equatable where Failure: Equatable {}

@@ -21,8 +21,8 @@ public final class ObservedValue<Value: Decodable & Sendable> {
   public init(_ query: DatabaseQuery, as type: Value.Type = Value.self) {
     following = Following(query.snapshots, by: self) {
       $0.take($1)
-    } failed: {
-      $0.phase = .failed($1)
+    } ended: {
+      $0.phase = $1
     }
   }
 

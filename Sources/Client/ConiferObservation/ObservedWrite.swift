@@ -10,7 +10,8 @@ public final class ObservedWrite {
     case waiting
     /// It is in the queue: listeners show it.
     case queued
-    /// It is as durable as the configuration asks for, and waits for the server.
+    /// It is as durable as the configuration asks for, and waits for the server. A queued write that the disk could not
+    /// make so stays queued, and is sent all the same.
     case durable
     /// The server has answered, or the app has given it up.
     case ended(WriteReceipt.Outcome)
@@ -31,8 +32,8 @@ public final class ObservedWrite {
         let id = try await receipt.id
         self?.id = id
         self?.progress = .queued
-        _ = try await receipt.durable
-        self?.progress = .durable
+        // A sync that failed says nothing of the write, which is queued.
+        if (try? await receipt.durable) != nil { self?.progress = .durable }
         let outcome = try await receipt.outcome
         self?.progress = .ended(outcome)
       } catch { self?.fail(error) }
