@@ -12,6 +12,14 @@ package final class EngineStorage {
     case closed
   }
 
+  /// What is known of the locks of an open storage.
+  private enum Locks {
+    case held
+    /// It must be resumed before it is used, and may hold some all the same.
+    case unknown
+    case released
+  }
+
   private var state = State.opening
   /// How many reports of damage were logged.
   package private(set) var incidentCount = 0
@@ -19,8 +27,9 @@ package final class EngineStorage {
   private var incidentPosition = IncidentPosition()
   /// What keeps it tidy while it is open; nil when nothing does.
   package private(set) var housekeeping: HousekeepingRunner?
-  /// Whether it has let go of its locks, and must be resumed before it is used.
-  package private(set) var isReleased = false
+  private var locks = Locks.held
+  /// How often it was about to let go of them.
+  package private(set) var suspensionCount = 0
   /// Whether another process may have changed it, and the views do not know yet.
   private var hasUnseenChanges = false
   private let logger: Logger
@@ -61,6 +70,9 @@ package final class EngineStorage {
     }
   }
 
+  /// Whether it must be resumed before it is used.
+  package var isReleased: Bool { locks != .held }
+
   /// Whether it was closed.
   package var isClosed: Bool { if case .closed = state { true } else { false } }
 
@@ -90,7 +102,7 @@ package final class EngineStorage {
   package func close() -> (any StorageBackend)? {
     housekeeping?.end()
     housekeeping = nil
-    isReleased = false
+    locks = .held
     defer { state = .closed }
     return backend
   }
@@ -191,40 +203,71 @@ extension EngineStorage {
   /// Makes all commits durable and lets go of every lock, once no slice of housekeeping is under way.
   ///
   /// - Throws: what keeps it from being suspended. It goes on as before then, unless `isReleased` says that
-  ///   it let go of its locks all the same.
+  ///   it must be resumed all the same.
   package nonisolated(nonsending) func suspend() async throws(DatabaseError) {
     guard let backend else { throw error }
     await housekeeping?.suspend()
+    do throws(DatabaseError) {
+      try await release(backend)
+    } catch {
+      if !isReleased { housekeeping?.resume() }
+      throw error
+    }
+  }
+
+  /// Lets go of every lock that an earlier call, or resuming, may have left.
+  ///
+  /// - Throws: what keeps it from that.
+  package nonisolated(nonsending) func releaseAgain() async throws(DatabaseError) {
+    guard let backend, locks != .released else { return }
+    try await release(backend)
+  }
+
+  /// Lets go of every lock, and notes whether it has.
+  private nonisolated(nonsending) func release(
+    _ backend: any StorageBackend
+  ) async throws(DatabaseError) {
+    suspensionCount += 1
     do throws(StoreError) {
       try await suspendAll(backend)
-      isReleased = true
+      locks = .released
     } catch {
       // A store may let go of its files before it fails: then it is suspended, and asking it again changes nothing.
-      isReleased = (try? await suspendAll(backend)) != nil
-      if !isReleased { isReleased = (try? await resumeAll(backend)) == nil }
-      if !isReleased { housekeeping?.resume() }
+      if (try? await suspendAll(backend)) != nil {
+        locks = .released
+      } else {
+        locks = (try? await resumeAll(backend)) == nil ? .unknown : .held
+      }
       throw DatabaseError(error, "The storage could not be suspended")
     }
   }
 
   /// Takes the locks again.
   ///
-  /// - Returns: whether another process may have changed the storage meanwhile, until `sawChanges`.
+  /// - Parameter takeIn: reads what another process may have changed meanwhile; not called where none can have. When it
+  ///   fails, the locks are let go of again.
   /// - Throws: what keeps it from being resumed; it stays suspended then.
-  package nonisolated(nonsending) func resume() async throws(DatabaseError) -> Bool {
+  package nonisolated(nonsending) func resume(
+    _ takeIn: () throws(DatabaseError) -> Void
+  ) async throws(DatabaseError) {
     guard let backend else { throw error }
     do throws(StoreError) {
       if try await resumeAll(backend) { hasUnseenChanges = true }
-      isReleased = false
-      housekeeping?.resume()
-      return hasUnseenChanges
     } catch {
       throw DatabaseError(error, "The storage could not be resumed")
     }
+    locks = .held
+    if hasUnseenChanges {
+      do throws(DatabaseError) {
+        try takeIn()
+      } catch {
+        try? await release(backend)
+        throw error
+      }
+      hasUnseenChanges = false
+    }
+    housekeeping?.resume()
   }
-
-  /// What another process changed was read.
-  package func sawChanges() { hasUnseenChanges = false }
 
   private nonisolated(nonsending) func suspendAll(
     _ backend: any StorageBackend

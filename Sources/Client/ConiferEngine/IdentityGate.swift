@@ -79,9 +79,19 @@ package struct IdentityGate<Step: Sendable>: Sendable {
   /// Whether it is known who is signed in.
   package var isKnown: Bool { if case .known = state { true } else { false } }
 
+  /// Whether the token provider is being asked, so that it is not known whose queue counts.
+  package var isAsking: Bool { if case .asked = state { true } else { false } }
+
   /// How many steps wait for the token provider's answer.
   package var waitingCount: Int {
     if case .asked(let waiting) = state { waiting.steps.count } else { 0 }
+  }
+
+  /// How many steps wait, also behind a failure of the provider, or wait no longer and are not done yet.
+  ///
+  /// - Parameter isWanted: which are counted.
+  package func count(where isWanted: (Step) -> Bool) -> Int {
+    waiting.steps.count { isWanted($0.step) } + ready.count(where: isWanted)
   }
 
   // MARK: Steps

@@ -1,3 +1,5 @@
+import Synchronization
+
 /// The callers that wait until the queue of writes is empty, or for no longer than they have time.
 package final class QueueDrains {
   package typealias Answer = @Sendable (Result<PendingWriteTotals, DatabaseError>) -> Void
@@ -9,6 +11,9 @@ package final class QueueDrains {
 
   /// How many wait.
   package var count: Int { waiting.count }
+
+  /// Whether a caller waits.
+  package func isWaiting(_ number: UInt64) -> Bool { waiting.contains { $0.number == number } }
 
   /// Begins to wait.
   ///
@@ -48,4 +53,42 @@ package final class QueueDrains {
     waiting = []
     for entry in all { entry.answer(result) }
   }
+}
+
+/// A task that waits until the queue of writes is empty.
+package final class QueueDrain: Sendable {
+  private let totals = Promise<PendingWriteTotals>()
+  /// Its number among the callers that wait; 0 until it is one.
+  fileprivate let number = Atomic<UInt64>(0)
+
+  package init() {}
+
+  fileprivate func answer(_ result: Result<PendingWriteTotals, DatabaseError>) {
+    totals.resolve(result)
+  }
+
+  /// Waits for what is left.
+  ///
+  /// - Parameter end: asks the engine to end the waiting; called when the task is cancelled.
+  /// - Throws: why the queue cannot be read, or `cancelled`.
+  package func left(orEnd end: () -> Void) async throws(DatabaseError) -> PendingWriteTotals {
+    do throws(DatabaseError) {
+      return try await totals.value()
+    } catch {
+      end()
+      throw error
+    }
+  }
+}
+
+extension QueueDrains {
+  /// A task begins to wait.
+  package func begin(_ drain: QueueDrain) {
+    drain.number.store(begin { drain.answer($0) }, ordering: .relaxed)
+  }
+
+  /// The time of a task is over, or it waits no longer.
+  package func end(
+    _ drain: QueueDrain, _ totals: () -> Result<PendingWriteTotals, DatabaseError>
+  ) { end(drain.number.load(ordering: .relaxed), totals) }
 }

@@ -7,6 +7,8 @@ package struct StorageQuestions: Sendable {
   package let backend: any StorageBackend
   /// The lane of who is signed in.
   package let lane: Lane
+  /// How often the engine had let go of the storage when they were made.
+  private let suspensionCount: Int
 
   /// The questions to an engine's storage.
   ///
@@ -20,28 +22,65 @@ package struct StorageQuestions: Sendable {
       self.backend = backend
       self.lane = lane
     }
+    suspensionCount = storage.suspensionCount
   }
 
-  /// Asks, on a thread that may wait.
-  package func ask<R: Sendable>(
-    _ question: @escaping @Sendable (StorageQuestions) throws(StoreError) -> R
-  ) async throws(StoreError) -> R {
-    let result: Result<R, StoreError> = await withCheckedContinuation { continuation in
-      DispatchQueue.global(qos: .utility).async {
-        do throws(StoreError) {
-          continuation.resume(returning: .success(try question(self)))
-        } catch {
-          continuation.resume(returning: .failure(error))
-        }
+  /// Whether nothing was ever stored, as an authority makes its tree with the first write.
+  package var isEmpty: Bool { lane.tree.rawValue == 0 }
+
+  /// Asks a storage, on a thread that may wait. What fails while the engine lets go of the storage is asked again once it
+  /// has been resumed.
+  ///
+  /// - Parameter find: gives the questions to the storage once it is open.
+  /// - Throws: what `find` and the question throw, or `cancelled`: a question that is under way then goes on.
+  package static func ask<R: Sendable>(
+    _ find: () async throws(DatabaseError) -> StorageQuestions,
+    _ question: @escaping @Sendable (StorageQuestions) async throws(StoreError) -> R
+  ) async throws(DatabaseError) -> R {
+    var asked = try await find()
+    while true {
+      do throws(DatabaseError) {
+        return try await asked.answer(question)
+      } catch {
+        guard error.code != .cancelled else { throw error }
+        let now = try await find()
+        guard now.suspensionCount != asked.suspensionCount else { throw error }
+        asked = now
       }
     }
-    return try result.get()
   }
 
-  /// What the storage takes, by what it holds.
-  package func space() async throws(StoreError) -> StorageSpace {
-    try await ask { (asked) throws(StoreError) in try asked.backend.evicting().space() }
+  private func answer<R: Sendable>(
+    _ question: @escaping @Sendable (StorageQuestions) async throws(StoreError) -> R
+  ) async throws(DatabaseError) -> R {
+    let answer = Promise<R>()
+    Task(executorPreference: WaitingThreads.shared) {
+      do throws(StoreError) {
+        answer.resolve(.success(try await question(self)))
+      } catch {
+        answer.resolve(.failure(DatabaseError(error, "The storage could not be asked")))
+      }
+    }
+    return try await answer.value()
   }
+}
+
+/// Runs what may wait for a disk beside the pool of the runtime, which has few threads.
+private final class WaitingThreads: TaskExecutor {
+  static let shared = WaitingThreads()
+
+  func enqueue(_ job: consuming ExecutorJob) {
+    let job = UnownedJob(job)
+    DispatchQueue.global(qos: .utility).async {
+      job.runSynchronously(on: WaitingThreads.shared.asUnownedTaskExecutor())
+    }
+  }
+}
+
+// The questions of both clients.
+extension StorageQuestions {
+  /// What the storage takes, by what it holds.
+  package func space() throws(StoreError) -> StorageSpace { try backend.evicting().space() }
 
   /// Makes the cache smaller.
   package func evict(to bytes: Int?, dryRun: Bool) async throws(StoreError) -> EvictionReport {
@@ -49,14 +88,28 @@ package struct StorageQuestions: Sendable {
   }
 
   /// Reads all that is stored, and checks it.
-  package func verify() async throws(StoreError) -> VerificationReport {
-    try await ask { (asked) throws(StoreError) in try asked.backend.verifying().verify() }
+  package func verify() throws(StoreError) -> VerificationReport {
+    try backend.verifying().verify()
   }
 
   /// The reports of damage.
-  package func incidents() async throws(StoreError) -> [Incident] {
-    try await ask { (asked) throws(StoreError) in
-      try asked.backend.read { (view) throws(StoreError) in try view.incidents() }
+  ///
+  /// - Parameter needingCare: whether to leave out those that somebody has dealt with, or need not.
+  package func incidents(needingCare: Bool) throws(StoreError) -> [Incident] {
+    try backend.read { (view) throws(StoreError) in
+      let all = try view.incidents()
+      guard needingCare else { return all }
+      let known = try IncidentAcknowledgements(view)
+      return all.filter { IncidentAcknowledgements.needs($0) && !known.contains($0) }
     }
+  }
+
+  /// Remembers that reports need no more care.
+  package func acknowledge(_ incidents: [Incident]) async throws(StoreError) {
+    let edits = try backend.read { (view) throws(StoreError) in
+      try IncidentAcknowledgements(view).adding(incidents, of: try view.incidents())
+    }
+    guard !edits.isEmpty else { return }
+    _ = try await backend.commit(edits, backend.traits.store.strongest)
   }
 }

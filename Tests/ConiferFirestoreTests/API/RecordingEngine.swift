@@ -194,15 +194,23 @@ final class RecordingEngine: DocumentEngine {
     told(nil)
   }
 
-  func suspend() async throws(FirestoreError) { note("suspend") }
-  func resume() async throws(FirestoreError) { note("resume") }
+  func suspend(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
+    note("suspend")
+    told(nil)
+  }
+
+  func resume(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
+    note("resume")
+    told(nil)
+  }
+
   func drain(until deadline: Double) async throws(FirestoreError) -> PendingWriteTotals {
     note("drain \(deadline)")
     return PendingWriteTotals()
   }
 
-  func storage() async throws(FirestoreError) -> StorageQuestions {
-    throw FirestoreError(.failedPrecondition, "There is none.")
+  func storage() async throws(DatabaseError) -> StorageQuestions {
+    throw DatabaseError(.closed, "There is none.")
   }
   func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID? { nil }
 

@@ -101,11 +101,18 @@ import Testing
     let listener = room.addSnapshotListener { snapshot, _ in
       if let snapshot { told.add(snapshot.get("n") as? Int ?? -1) }
     }
-    try await eventually("Nothing is told.") { told.all == [-1] }
+    let sources = Gathered<Bool>()
+    let options = room.addSnapshotListener(includeMetadataChanges: true) { snapshot, _ in
+      if let snapshot { sources.add(snapshot.metadata.isFromCache) }
+    }
+    try await eventually("Nothing is told.") { told.all == [-1] && sources.all.last == false }
+    let known = sources.all.count
     try await client.firestore.suspend()
+    // Also not that they are offline.
+    #expect(sources.all.count == known)
     let receipt = room.enqueue(.set(["n": 1]))
     async let got = room.getDocument(source: .cache)
-    let path = try DocumentPath("rooms/r2")
+    let path = try DocumentPath("rooms/r1")
     try await world.server.commit(
       [Mutation(path, .set(["n": .integer(2)], []))], in: world.database)
     #expect(told.all == [-1])
@@ -117,7 +124,27 @@ import Testing
       [Mutation(try DocumentPath("rooms/r1"), .set(["n": .integer(3)], []))], in: world.database)
     try await eventually("The listener hears nothing more.") { told.all == [-1, 1, 3] }
     listener.remove()
+    options.remove()
     try await client.firestore.terminate()
+  }
+
+  /// The last call decides, also when nobody waits for the first any more.
+  @MainActor @Test func `Calls count in their order, whether their tasks are cancelled or not`()
+    async throws
+  {
+    let engine = RecordingEngine()
+    var configuration = FirestoreConfiguration(projectID: "test")
+    configuration.logger.logLevel = .critical
+    let firestore = Firestore(configuration) { _ in engine }
+    for _ in 0..<100 {
+      let background = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        try? await firestore.suspend()
+      }
+      await background.value
+      try await firestore.resume()
+    }
+    #expect(engine.calls == (0..<200).map { $0 % 2 == 0 ? "suspend" : "resume" })
   }
 
   @Test(arguments: EngineStore.durable)
@@ -219,6 +246,100 @@ import Testing
     let next = Firestore(client.configuration)
     #expect(try await next.pendingWrites().count == 1)
     try await next.terminate()
+  }
+
+  /// Another owner of a store makes commits.
+  private func change(
+    _ configuration: FirestoreConfiguration,
+    _ edits: (any StorageView, TreeID) throws(StoreError) -> [StorageEdit]
+  ) async throws {
+    let other = try configuration.effectiveStorage.open()
+    let found = try other.read { (view) throws(StoreError) in try view.trees().first }
+    let tree = try #require(found).id
+    let all = try other.read { (view) throws(StoreError) in try edits(view, tree) }
+    _ = try await other.commit(all)
+    try await other.close()
+  }
+
+  private func finish(
+    _ call: (@escaping @Sendable (FirestoreError?) -> Void) -> Void
+  ) async -> FirestoreError? {
+    await withCheckedContinuation { done in call { done.resume(returning: $0) } }
+  }
+
+  /// What the server has told of all others is not asked for again.
+  @Test(arguments: EngineStore.durable)
+  func `Only what another owner has stored of a query is asked for anew`(
+    _ store: EngineStore
+  ) async throws {
+    let world = try EngineWorld(store)
+    await world.listen(1, try world.query("rooms"))
+    await world.listen(2, try world.query("halls"))
+    try world.server.tell(2, [("rooms/a", 1)], at: 1000)
+    try world.server.tell(4, [("halls/b", 2)], at: 1000)
+    await world.waitUntilIdle()
+    #expect(world.told.take().suffix(2) == ["1: a1", "2: b2"])
+    #expect(await finish(world.engine.suspend) == nil)
+    try await change(world.configuration) { (view, tree) throws(StoreError) in
+      var edits: [StorageEdit] = [.setMetadata(tree, "another", [1])]
+      for query in try view.trackedQueries(tree, after: nil, limit: 9) where query.id.rawValue == 2
+      {
+        var other = query.query
+        other.isComplete = false
+        edits.append(.saveQuery(other))
+      }
+      return edits
+    }
+    #expect(await finish(world.engine.resume) == nil)
+    await world.waitUntilIdle()
+    #expect(world.server.targets[2]?.resumeToken == Array("t1000".utf8))
+    #expect(world.server.targets[4]?.resumeToken == [])
+    await world.end()
+  }
+
+  @Test(arguments: EngineStore.durable)
+  func `A store that cannot be read at resuming is let go of again`(
+    _ store: EngineStore
+  ) async throws {
+    let faults = DiskFaults()
+    let world = try EngineWorld(store) { $0.storage = $0.storage?.failing(faults) }
+    await world.listen(1, try world.query("rooms"))
+    try world.set("rooms/a", 1)
+    await world.waitUntilIdle()
+    #expect(await finish(world.engine.suspend) == nil)
+    try await change(world.configuration) { _, tree in [.setMetadata(tree, "another", [1])] }
+    faults.fail(DiskFaults.Chances(reads: 100))
+    let receipt = try world.set("rooms/b", 2)
+    #expect(await finish(world.engine.resume)?.code == .unavailable)
+    faults.heal()
+    // The journal's lock is that of one process.
+    if store != .journal {
+      try await change(world.configuration) { _, tree in [.setMetadata(tree, "another", [2])] }
+    }
+    #expect(receipt.isEnded == false)
+    #expect(await finish(world.engine.resume) == nil)
+    await world.waitUntilIdle()
+    #expect(try await receipt.id != nil)
+    await world.end()
+  }
+
+  @Test func `Writes that wait for the token provider are waited for, and count`() async throws {
+    let world = try EngineWorld(usesTokens: true)
+    let signIn = try #require(world.signIn)
+    signIn.set(.failure)
+    world.engine.tokenDidChange()
+    await world.waitUntilIdle()
+    for number in 0..<10 { try world.set("rooms/\(number)", 1) }
+    await world.waitUntilIdle()
+    let past = Double(world.clock.wallTime - 1) / 1000
+    #expect(try await world.engine.drain(until: past) == PendingWriteTotals(pending: 10))
+    let engine = world.engine
+    let task = Task { try await engine.drain(until: .infinity) }
+    try await eventually("Nobody waits.") { await engine.ask { $0.drains.count } == 1 }
+    task.cancel()
+    await #expect { try await task.value } throws: { ($0 as? FirestoreError)?.code == .cancelled }
+    #expect(await engine.ask { $0.drains.count } == 0)
+    await world.end()
   }
 
   @Test(arguments: EngineStore.allCases)

@@ -1,12 +1,15 @@
 import ConiferKeyValue
+import ConiferLeafStore
+import ConiferQuery
+import ConiferSQLite
 import ConiferServer
-import ConiferStorage
 import ConiferTree
 import Logging
 import TestSupport
 import Testing
 
 @testable import Conifer
+@testable import ConiferStorage
 
 /// What an app may ask about what is kept on the device.
 @Suite struct `Questions about the storage` {
@@ -117,19 +120,104 @@ import Testing
       let query = room.queryOrdered(byChild: "n").queryLimited(toLast: count)
       #expect(try await query.getData().childrenCount == count)
     }
+    // Most of what is read is found: an index would spare little.
+    let most = database.reference(withPath: "rooms/r1").queryOrdered(byChild: "n")
+    #expect(try await most.queryLimited(toLast: 250).getData().childrenCount == 250)
     let told = notes.take().filter { $0.contains("an index would spare that") }
     #expect(told.count == 1, "\(told)")
     await database.close()
   }
 
+  @Test func `name an index once, then its pattern, and no more than 100`()
+    throws
+  {
+    var advice = IndexAdvice()
+    func named(_ path: Path, _ index: QueryIndex = .child("n")) throws -> Path? {
+      advice.add(try IndexDefinition(path, by: index))?.pattern
+    }
+    #expect(try named("rooms/r0") == "rooms/r0")
+    #expect(try named("rooms/r0") == nil)
+    #expect(try named("rooms/r1") == "rooms/$key")
+    #expect(try named("rooms/r2") == nil)
+    #expect(try named("rooms/r2", .value) == "rooms/r2")
+    #expect(try named("users/u/posts") == "users/u/posts")
+    #expect(try named("users/v/posts") == "users/$key/posts")
+    #expect(try named("users/v/likes") == "users/$key/$key2")
+    #expect(try named("halls") == "halls")
+    #expect(try named("posts") == "posts")
+    let more = try (0..<1000).compactMap { try named(Path("k\($0)")) }
+    #expect(more.count == 92)
+  }
+
+  /// What is asked ends in no other way until the database is resumed.
   @Test func `wait while the database is suspended`() async throws {
     let scratch = try Scratch()
     let database = database(.sqlite, scratch)
     try await filled(database)
+    let room = database.reference(withPath: "rooms/r0")
     try await database.suspend()
-    async let space = database.space(at: database.reference(withPath: "rooms/r0"))
+    let ended = Gathered<Bool>()
+    let asking = Task {
+      defer { ended.add(true) }
+      return try await database.space(at: room).leaves
+    }
+    // Long enough for an answer that does not wait.
+    for _ in 0..<1000 { await Task.yield() }
+    #expect(ended.all.isEmpty)
+    let cancelled = Task { try await database.verify() }
+    cancelled.cancel()
+    await #expect { try await cancelled.value } throws: {
+      ($0 as? DatabaseError)?.code == .cancelled
+    }
     try await database.resume()
-    #expect(try await space.leaves == 600)
+    #expect(try await asking.value == 600)
+    await database.close()
+  }
+
+  /// It was told what the server has, and what waits.
+  @Test func `leave what is listened to, and waiting writes`() async throws {
+    let scratch = try Scratch()
+    let database = database(.sqlite, scratch)
+    try await filled(database)
+    let heard = database.reference(withPath: "rooms/r0")
+    let written = database.reference(withPath: "rooms/r1")
+    let handle = heard.observe(.value) { _ in }
+    _ = try await heard.observeSingleEvent(of: .value)
+    database.goOffline()
+    _ = try await written.child("m1/text").enqueue(.set("waits")).durable
+    let report = try await database.evict(to: 0)
+    #expect(report.queries.map(\.path) == [written.path])
+    #expect(try await database.space(at: heard).fate == .stays)
+    #expect(try await database.space(at: heard).leaves == 600)
+    #expect(try await database.space(at: written).pendingWrites == 1)
+    #expect(try await database.pendingWrites().count == 1)
+    heard.removeObserver(withHandle: handle)
+    await database.close()
+  }
+
+  @Test func `tell of damage`() async throws {
+    let scratch = try Scratch()
+    let first = database(.sqlite, scratch) { $0.transport = nil }
+    _ = try await first.reference(withPath: "a").enqueue(.set(1)).durable
+    await first.close()
+    let store = try SQLiteStore(at: scratch.path + "/store")
+    let view = try store.view()
+    var batch = Batch()
+    try view.walk(Spaces.queue, .atOrAfter([])) { key, value in
+      var bytes = Bytes(value)
+      if let last = bytes.indices.last { bytes[last] ^= 1 }
+      batch.put(Spaces.queue, Bytes(key), bytes)
+      return .next
+    }
+    view.close()
+    _ = try store.apply(batch, .power)
+    try store.close()
+
+    let database = database(.sqlite, scratch) { $0.transport = nil }
+    #expect(try await !database.verify().isSound)
+    #expect(try await database.pendingWrites().isEmpty)
+    #expect(try await database.incidents().map(\.kind) == [.writeSetAside])
+    #expect(try await database.verify().isSound)
     await database.close()
   }
 }

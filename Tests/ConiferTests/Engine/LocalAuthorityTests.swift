@@ -68,10 +68,10 @@ import Testing
     authority.fail([])
     try await storage.suspend()
     authority.fail(["resume"])
-    #expect(await fails { _ = try await storage.resume() })
+    #expect(await fails { try await storage.resume {} })
     #expect(storage.isReleased)
     authority.fail([])
-    _ = try await storage.resume()
+    try await storage.resume {}
     #expect(!storage.isReleased)
     #expect(authority.calls.take() == ["suspend", "resume", "resume"])
   }

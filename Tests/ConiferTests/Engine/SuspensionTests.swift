@@ -272,67 +272,45 @@ import Testing
       return runner.slices.begun > begun
     }
   }
-}
 
-/// A database waits for its queue to be empty, as long as it has time.
-@Suite struct DrainTests {
-  private func deadline(_ device: Device, in milliseconds: Int64) -> Date {
-    Date(timeIntervalSince1970: Double(device.clock.wallTime + milliseconds) / 1000)
-  }
-
-  /// Begins to wait; the engine knows of it when this returns.
-  private func drain(
-    _ device: Device, until deadline: Date
-  ) async -> Task<PendingWriteTotals, any Error> {
-    let engine = device.engine
-    let task = Task { try await engine.drain(until: deadline.timeIntervalSince1970) }
-    while await engine.ask({ $0.drains.count }) == 0, !task.isCancelled { await Task.yield() }
-    return task
-  }
-
-  @Test(arguments: Store.allCases)
-  func `It returns when the server has answered all writes`(_ store: Store) async throws {
+  /// Locks that a failed `resume` has kept are let go of by another `suspend`.
+  @Test(arguments: Store.durable)
+  func `A store that can be neither read nor let go of again is let go of later`(
+    _ store: Store
+  ) async throws {
     let world = try World()
-    let device = world.device(store)
-    await world.waitUntilIdle()
-    for number in 0..<10 { device.set(Path("k\(number)"), "1") }
-    let task = await drain(device, until: .distantFuture)
-    await world.waitUntilIdle()
-    #expect(try await task.value == PendingWriteTotals())
-    #expect(world.data.childCount == 10)
-    // Nothing waits: it returns at once.
-    #expect(
-      try await device.engine.drain(until: Date.distantFuture.timeIntervalSince1970)
-        == PendingWriteTotals())
-  }
-
-  @Test(arguments: Store.allCases)
-  func `At the deadline it tells what is left`(_ store: Store) async throws {
-    let world = try World()
-    let device = world.device(store, isOnline: false)
-    for number in 0..<10 { device.set(Path("k\(number)"), "1") }
-    let task = await drain(device, until: deadline(device, in: 30_000))
-    device.clock.advance(by: 29_999)
-    #expect(await device.engine.ask { $0.drains.count } == 1)
-    device.clock.advance(by: 1)
-    let left = try await task.value
-    #expect(left.pending == 10 && left.bytes > 0)
-    // Its time is over already.
-    let passed = deadline(device, in: -1).timeIntervalSince1970
-    #expect(try await device.engine.drain(until: passed).pending == 10)
-  }
-
-  @Test func `A database that is suspended or closed meanwhile tells what is left`() async throws {
-    let world = try World()
-    let device = world.device(.memory, isOnline: false)
+    let script = ScriptedBackend.Script()
+    let device = world.device(store, isOnline: false) {
+      $0.housekeeping = .automatic
+      $0.storage = $0.storage.map { ScriptedBackend.configuration($0, script) }
+    }
     device.set("a", "1")
-    let first = await drain(device, until: .distantFuture)
+    await device.idle()
+    let runner = try #require(await device.engine.ask { $0.lifetime.storage.housekeeping })
     try await device.engine.suspend()
-    #expect(try await first.value.pending == 1)
+    try await changeStore(of: device, "first")
+    let failure = StoreError(.io, "The disk fails, as the test asked for.")
+    script.change { ($0.readFailure, $0.suspensionFailure) = (failure, failure) }
+    #expect(await error(device.engine.resume) == .storageFailure)
+    let begun = runner.slices.begun
+    device.clock.advance(by: 1_000_000)
+    #expect(runner.slices.begun == begun)
+    #expect(await error(device.engine.suspend) == .storageFailure)
+    script.change { $0.suspensionFailure = nil }
+    try await device.engine.suspend()
+    try await changeStore(of: device, "second")
+    script.change { $0.readFailure = nil }
     try await device.engine.resume()
-    let second = await drain(device, until: .distantFuture)
-    await device.engine.close()
-    #expect(try await second.value.pending == 1)
-    await #expect(throws: DatabaseError.self) { try await device.engine.drain(until: .infinity) }
+    #expect(try await device.queued().map(\.path) == ["a"])
+    device.engine.goOnline()
+    await world.waitUntilIdle()
+    #expect(world.data("a") == 1)
+  }
+
+  /// Another owner commits something; it cannot while the locks are held.
+  private func changeStore(of device: Device, _ tree: String) async throws {
+    let other = try device.store.configuration(at: device.directory).open()
+    _ = try await other.tree(named: tree)
+    try await other.close()
   }
 }

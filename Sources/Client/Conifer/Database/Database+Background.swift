@@ -6,11 +6,17 @@ extension Database {
   ///
   /// The store is closed for this process meanwhile: another one may open it. What is asked of the database while it is
   /// suspended, writes too, waits in memory in the order of the calls and is done by ``resume()``; ``close()`` ends it
-  /// with `closed`. A second call does nothing.
+  /// with `closed`. A second call does nothing. Calls of this and of ``resume()`` on one actor count in their order, also
+  /// when their tasks are cancelled.
+  ///
+  /// A database without a server has its queue in memory: its writes are waited for as long as some are stored. What is
+  /// left when none was for ten seconds is logged, and sent after ``resume()``.
   ///
   /// - Throws: what the store does: the database goes on as before then, or is suspended where the store let go of its
   ///   files all the same; `resume()` takes them again.
-  public func suspend() async throws(DatabaseError) { try await engine.suspend() }
+  nonisolated(nonsending)
+    public func suspend() async throws(DatabaseError)
+  { try await engine.suspend() }
 
   /// Takes the store again, connects, and does what was asked for meanwhile. Does nothing when not suspended.
   ///
@@ -19,15 +25,18 @@ extension Database {
   ///
   /// - Throws: `storageBusy` while another process has the store open, or what the store does: the database stays
   ///   suspended and loses nothing, and this may be called again.
-  public func resume() async throws(DatabaseError) { try await engine.resume() }
+  nonisolated(nonsending)
+    public func resume() async throws(DatabaseError)
+  { try await engine.resume() }
 
   /// Waits until the server has answered all writes of the user that is signed in, or until a time.
   ///
-  /// - Parameter deadline: when it returns at the latest, once its turn has come: it waits like all other calls while the
-  ///   storage is opened or suspended, and while the token provider is asked who is signed in. It returns at once when the
-  ///   deadline has passed, and earlier when the database is then suspended or closed.
-  /// - Returns: what is left; ``PendingWriteTotals/pending`` is 0 when the queue is empty.
-  /// - Throws: what the store does.
+  /// - Parameter deadline: when it returns at the latest, also while the token provider is asked who is signed in. It
+  ///   returns earlier when the database is then suspended or closed. While the storage is opened or suspended it waits for
+  ///   its turn, as all other calls do.
+  /// - Returns: what is left; ``PendingWriteTotals/pending`` is 0 when the queue is empty. Writes that wait in memory until
+  ///   the token provider has said who made them count too, and are lost with the process.
+  /// - Throws: what the store does; `cancelled`, when the waiting task is.
   public func drain(until deadline: Date) async throws(DatabaseError) -> PendingWriteTotals {
     try await engine.drain(until: deadline.timeIntervalSince1970)
   }

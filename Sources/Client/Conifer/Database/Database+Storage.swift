@@ -4,7 +4,8 @@ import ConiferQuery
 public import ConiferStorage
 
 // What is kept on the device for the database: how much, why, and whether it is sound. All of it may be asked
-// while the database is used; what is asked while it is suspended waits until it is resumed.
+// while the database is used; what is asked while it is suspended waits until it is resumed, and what is under way when
+// it is suspended is asked again then. Each call throws `cancelled` when the waiting task is.
 extension Database {
   /// The bytes that the storage takes, by what they hold, and its budget.
   ///
@@ -12,7 +13,7 @@ extension Database {
   ///
   /// - Throws: `storageFailure` for a storage that does not tell; what the storage does; `closed`.
   public func space() async throws(DatabaseError) -> StorageSpace {
-    try await asking { (asked) throws(StoreError) in try await asked.space() }
+    try await asking { (asked) throws(StoreError) in try asked.space() }
   }
 
   /// What is kept at and below a place takes, why it is kept, and when it would be evicted.
@@ -26,9 +27,9 @@ extension Database {
     if let error = reference.error { throw error }
     let path = reference.path
     return try await asking { (asked) throws(StoreError) in
-      try await asked.ask { (asked) throws(StoreError) in
-        try asked.backend.evicting().explain(asked.lane.tree, path)
-      }
+      let (backend, tree) = (try asked.backend.evicting(), asked.lane.tree)
+      if asked.isEmpty { return SpaceExplanation(tree: tree, path: path, fate: .absent) }
+      return try backend.explain(tree, path)
     }
   }
 
@@ -43,22 +44,24 @@ extension Database {
     if let error = query.error { throw error }
     let target = query.target
     return try await asking { (asked) throws(StoreError) in
-      try await asked.ask { (asked) throws(StoreError) in
-        let (tree, spec) = (asked.lane.tree, target.spec.normalized)
-        return try asked.backend.read { (view) throws(StoreError) in
-          // No `||`: its second operand throws no typed error.
-          let isComplete =
-            asked.backend.traits.role == .authority
-            ? true : try view.isComplete(tree, target.path, spec.identifier)
-          return DatabaseQueryExplanation(
-            isComplete: isComplete, lookup: try view.query(tree, target.path, spec).explanation)
-        }
+      if asked.isEmpty {
+        return DatabaseQueryExplanation(isComplete: true, lookup: QueryExplanation(.keys))
+      }
+      let (tree, spec) = (asked.lane.tree, target.spec.normalized)
+      return try asked.backend.read { (view) throws(StoreError) in
+        // No `||`: its second operand throws no typed error.
+        let isComplete =
+          asked.backend.traits.role == .authority
+          ? true : try view.isComplete(tree, target.path, spec.identifier)
+        return DatabaseQueryExplanation(
+          isComplete: isComplete, lookup: try view.query(tree, target.path, spec).explanation)
       }
     }
   }
 
   /// Makes the cache smaller at once, as the budget does by itself: what nothing covers goes first, then what was not
-  /// listened to for the longest time. What is listened to or kept synced, and waiting writes, stay.
+  /// listened to for the longest time. What is listened to or kept synced, and waiting writes, stay. The report names the
+  /// queries of all databases in the storage.
   ///
   /// - Parameters:
   ///   - bytes: to how many bytes of the medium; nil for 90 % of the budget.
@@ -75,31 +78,41 @@ extension Database {
 
   /// Reads all that is stored, and checks it against every checksum and every rule of its records; changes nothing.
   ///
-  /// It takes as long as reading the files does, on a thread of its own; writes go on meanwhile. Damage is in the report
-  /// and no error.
+  /// It takes as long as reading the files does, on a thread of its own; writes go on meanwhile, and the storage reuses no
+  /// space, so that its files may grow. Damage is in the report and no error.
   ///
   /// - Throws: `storageFailure` for a storage that cannot check itself; what the storage does; `closed`.
   public func verify() async throws(DatabaseError) -> VerificationReport {
-    try await asking { (asked) throws(StoreError) in try await asked.verify() }
+    try await asking { (asked) throws(StoreError) in try asked.verify() }
   }
 
   /// The reports of damage that the storage has met since it was made, by what was done about it: dropped, set aside
   /// with its bytes, or left.
   ///
+  /// They are those of all databases in the storage and of all users, and all are in memory at once, with the bytes that
+  /// were set aside.
+  ///
+  /// - Parameter needingCare: whether to leave out all but the writes that were set aside, whose bytes exist nowhere else,
+  ///   and of them those that were acknowledged.
   /// - Throws: what the storage does; `closed`.
-  public func incidents() async throws(DatabaseError) -> [Incident] {
-    try await asking { (asked) throws(StoreError) in try await asked.incidents() }
+  public func incidents(needingCare: Bool = false) async throws(DatabaseError) -> [Incident] {
+    try await asking { (asked) throws(StoreError) in
+      try asked.incidents(needingCare: needingCare)
+    }
+  }
+
+  /// Remembers, across restarts, that reports of writes which were set aside need no more care, since what they were to do was
+  /// done in another way; the reports stay, with their bytes. Other reports need no care, and are passed over.
+  ///
+  /// - Throws: what the storage does; `closed`.
+  public func acknowledge(_ incidents: [Incident]) async throws(DatabaseError) {
+    try await asking { (asked) throws(StoreError) in try await asked.acknowledge(incidents) }
   }
 
   private func asking<R: Sendable>(
-    _ question: (StorageQuestions) async throws(StoreError) -> R
+    _ question: @escaping @Sendable (StorageQuestions) async throws(StoreError) -> R
   ) async throws(DatabaseError) -> R {
-    let asked = try await engine.storage()
-    do throws(StoreError) {
-      return try await question(asked)
-    } catch {
-      throw DatabaseError(error, "The storage could not be asked")
-    }
+    try await StorageQuestions.ask(engine.storage, question)
   }
 }
 

@@ -88,11 +88,11 @@ protocol DatabaseEngine: AnyObject, Sendable {
   /// Asks the provider of the app's own tokens anew.
   func refreshAppToken()
   /// Disconnects, makes everything durable and lets go of the store until `resume`.
-  func suspend() async throws(DatabaseError)
+  nonisolated(nonsending) func suspend() async throws(DatabaseError)
   /// Goes on with the store.
   ///
   /// - Throws: `storageBusy` while another process has the store open; it stays suspended then.
-  func resume() async throws(DatabaseError)
+  nonisolated(nonsending) func resume() async throws(DatabaseError)
   /// Waits until no write of the user waits for the server, or until a time in seconds since 1970; gives
   /// what is left.
   func drain(until deadline: Double) async throws(DatabaseError) -> PendingWriteTotals

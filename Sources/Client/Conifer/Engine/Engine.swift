@@ -18,6 +18,8 @@ final class Engine: DatabaseEngine {
   let steps: StepQueue<EngineLoop>
   /// Whether the app went offline, maybe before the storage was open.
   private let isAway = Atomic(false)
+  /// How often the app asked to resume.
+  private let resumptions = Atomic<UInt64>(0)
 
   /// An engine that opens its storage at once, on its own thread.
   init(_ configuration: DatabaseConfiguration) {
@@ -63,8 +65,13 @@ final class Engine: DatabaseEngine {
   func refreshAppToken() { steps.post(.tellConnection(.refreshAppToken)) }
 
   /// Lets go of the store until `resume`.
-  func suspend() async throws(DatabaseError) {
-    await handOver()
+  nonisolated(nonsending) func suspend() async throws(DatabaseError) {
+    if setup.localAuthority != nil {
+      let before = resumptions.load(ordering: .relaxed)
+      await handOver()
+      // Otherwise the database would be suspended behind a call that resumes it.
+      guard resumptions.load(ordering: .relaxed) == before else { return }
+    }
     try await finish { .suspend($0) }
   }
 
@@ -78,9 +85,12 @@ final class Engine: DatabaseEngine {
   }
 
   /// Goes on with the store.
-  func resume() async throws(DatabaseError) { try await finish { .resume($0) } }
+  nonisolated(nonsending) func resume() async throws(DatabaseError) {
+    resumptions.add(1, ordering: .relaxed)
+    try await finish { .resume($0) }
+  }
 
-  private func finish(
+  private nonisolated(nonsending) func finish(
     _ step: (@escaping @Sendable (DatabaseError?) -> Void) -> Step
   ) async throws(DatabaseError) {
     let error = await withCheckedContinuation { continuation in
@@ -91,37 +101,28 @@ final class Engine: DatabaseEngine {
 
   /// What may be asked of the storage, once it is open.
   func storage() async throws(DatabaseError) -> StorageQuestions {
-    let found: Result<StorageQuestions, DatabaseError> = await withCheckedContinuation {
-      continuation in
-      steps.post(
-        .run { loop in
-          continuation.resume(
-            returning: Result { () throws(DatabaseError) in
-              try StorageQuestions(loop.lifetime.storage)
-            })
-        })
-    }
-    return try found.get()
+    let found = Promise<StorageQuestions>()
+    steps.post(
+      .run { loop in
+        found.resolve(
+          Result { () throws(DatabaseError) in try StorageQuestions(loop.lifetime.storage) })
+      })
+    return try await found.value()
   }
 
   /// Waits until no write of the user waits for the server, or until a time.
   func drain(until deadline: Double) async throws(DatabaseError) -> PendingWriteTotals {
-    let clock = setup.clock
-    let alarm = clock.moment(of: deadline)
-    let post: @Sendable (Step) -> Void = { [weak steps] in steps?.post($0) }
-    let result: Result<PendingWriteTotals, DatabaseError> = await withCheckedContinuation {
-      continuation in
-      steps.post(
-        .useQueue(isChange: false) { loop in
-          let number = loop.drains.begin { continuation.resume(returning: $0) }
-          if loop.lifetime.storage.hasEnded { return loop.drains.endAll(loop.requests.totals) }
-          guard let alarm else { return }
-          clock.wake(at: alarm) {
-            post(.run { loop in loop.drains.end(number, loop.requests.totals) })
-          }
-        })
+    let drain = QueueDrain()
+    steps.post(
+      .run { loop in
+        loop.drains.begin(drain)
+        if loop.lifetime.storage.hasEnded { loop.drains.endAll(loop.requests.left) }
+      })
+    let end: @Sendable () -> Void = { [weak steps] in
+      steps?.post(.run { loop in loop.drains.end(drain, loop.requests.left) })
     }
-    return try result.get()
+    if let alarm = setup.clock.moment(of: deadline) { setup.clock.wake(at: alarm, end) }
+    return try await drain.left(orEnd: end)
   }
 
   /// Ends all work, makes it durable and closes the store.

@@ -71,7 +71,6 @@ struct EngineLifetime {
     let newest = try views.queueChanged()
     listening.listens.storeChanged()
     connection.tell(.laneOpened(newest: newest))
-    storage.sawChanges()
     storage.reportIncidents()
   }
 

@@ -27,6 +27,8 @@ final class EngineLoop: StepHandler {
   let drains = QueueDrains()
   /// Whether the storage is suspended, and what waits until it is resumed.
   private var suspension = Suspension<Step>()
+  /// Whether steps are being done, of which some may still queue writes.
+  private var isPerforming = false
   /// Ends a wait for the queue to be empty when an authority in this process does not answer.
   private let scheduleHandOverEnd: (UInt64) -> Void
   /// Schedules a check of in-doubt commits after so many milliseconds.
@@ -71,12 +73,12 @@ final class EngineLoop: StepHandler {
     sending = WriteSending(
       writes: writes, setup: setup, storage: storage, progress: progress, durability: durability,
       connection: connection, outbox: outbox, post: post)
-    requests = QueueRequests(
-      setup: setup, storage: storage, views: views, writes: writes,
-      transactions: transactions, connection: connection, outbox: outbox)
     disconnects = Disconnects(storage, connection, outbox)
     user = SignedInUser(
       setup, storage, views, transactions, pins, connection, outbox, authState, post)
+    requests = QueueRequests(
+      setup: setup, storage: storage, views: views, writes: writes, user: user,
+      transactions: transactions, connection: connection, outbox: outbox)
     appTokens = AppTokens(setup.appCheckProvider, connection, post)
     lifetime = EngineLifetime(
       storage: storage, setup: setup, views: views,
@@ -84,7 +86,7 @@ final class EngineLoop: StepHandler {
       transactions: transactions, disconnects: disconnects)
     scheduleHandOverEnd = { [clock = setup.clock] number in
       clock.wake(at: clock.now + Self.longestHandOver) {
-        post(.run { loop in loop.drains.end(number, loop.requests.totals) })
+        post(.run { loop in loop.drains.end(number, loop.requests.left) })
       }
     }
     scheduleInDoubtCheck = { [clock = setup.clock] delay in
@@ -101,7 +103,9 @@ final class EngineLoop: StepHandler {
   /// Does steps, and after each the steps that waited until it was known who is signed in.
   nonisolated(nonsending) func perform(_ steps: [Step]) async {
     if steps.contains(where: \.usesStorage) { lifetime.storage.housekeeping?.used() }
+    isPerforming = true
     await performAll(steps)
+    isPerforming = false
   }
 
   private nonisolated(nonsending) func performAll(_ steps: [Step]) async {
@@ -168,16 +172,19 @@ final class EngineLoop: StepHandler {
   /// the storage is suspended is not waited for.
   private func handOver(_ done: @escaping @Sendable () -> Void) {
     if suspension.isSuspended || lifetime.storage.hasEnded { return done() }
-    if case .success(let totals) = requests.totals(), totals.pending == 0 { return done() }
+    if case .success(let left) = requests.left(), left.pending == 0 { return done() }
     connection.tell(.reasonEnded(.offline))
     scheduleHandOverEnd(drains.begin { _ in done() })
   }
 
   /// Disconnects, makes all that was accepted durable, and lets go of the storage; gives why not.
   private nonisolated(nonsending) func suspend() async -> DatabaseError? {
-    if suspension.isSuspended { return nil }
     let storage = lifetime.storage
-    drains.endAll(requests.totals)
+    if suspension.isSuspended {
+      do throws(DatabaseError) { try await storage.releaseAgain() } catch { return error }
+      return nil
+    }
+    drains.endAll(requests.left)
     // What is under way is of unknown outcome from now on.
     connection.tell(.reasonBegan(.suspended))
     drain()
@@ -206,7 +213,7 @@ final class EngineLoop: StepHandler {
       return done(lifetime.storage.hasEnded ? lifetime.storage.error : nil)
     }
     do throws(DatabaseError) {
-      if try await lifetime.storage.resume() { try await takeInChanges() }
+      try await lifetime.storage.resume(lifetime.storeChanged)
       let waiting = suspension.end()
       connection.tell(.reasonEnded(.suspended))
       drain()
@@ -214,16 +221,6 @@ final class EngineLoop: StepHandler {
       await performAll(waiting)
     } catch {
       done(error)
-    }
-  }
-
-  /// Reads anew what another process may have changed; the storage is let go of again when that fails.
-  private nonisolated(nonsending) func takeInChanges() async throws(DatabaseError) {
-    do throws(DatabaseError) {
-      try lifetime.storeChanged()
-    } catch {
-      try? await lifetime.storage.suspend()
-      throw error
     }
   }
 
@@ -237,7 +234,7 @@ final class EngineLoop: StepHandler {
 
   /// Ends all work, makes it durable and closes the storage.
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
-    drains.endAll(requests.totals)
+    drains.endAll(requests.left)
     if !suspension.isSuspended {
       // What is under way is of unknown outcome from now on.
       connection.tell(.reasonBegan(.closing))
@@ -270,7 +267,7 @@ final class EngineLoop: StepHandler {
       carryOutActions()
     } while !writes.unqueued.isEmpty || outbox.hasUncommitted || connection.hasActions
     connection.grantCredit()
-    drains.look(requests.totals)
+    if !isPerforming, !user.isIdentifying, !outbox.hasInDoubtCommits { drains.look(requests.left) }
     outbox.callApp()
     scheduleNextInDoubtCheck()
   }

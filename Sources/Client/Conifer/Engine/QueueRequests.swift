@@ -12,6 +12,7 @@ struct QueueRequests {
   let storage: EngineStorage
   let views: Views
   let writes: Writes
+  let user: SignedInUser
   let transactions: Transactions
   let connection: Connection
   let outbox: Outbox
@@ -70,6 +71,15 @@ struct QueueRequests {
         totals.pending -= 1
         if case .rejected? = progress.outcome(of: id) { totals.rejected += 1 }
       }
+      return totals
+    }
+  }
+
+  /// What waits for the server, also the writes that wait to be queued until it is known who made them.
+  func left() -> Result<PendingWriteTotals, DatabaseError> {
+    totals().map { totals in
+      var totals = totals
+      totals.pending += user.heldWriteCount
       return totals
     }
   }

@@ -80,6 +80,12 @@ final class SignedInUser {
   /// Whether it is known who is signed in.
   var isKnown: Bool { gate.isKnown }
 
+  /// Whether it is not known whose queue counts, as the token provider is being asked.
+  var isIdentifying: Bool { gate.isAsking }
+
+  /// How many writes wait until it is known who made them.
+  var heldWriteCount: Int { gate.count(where: \.isWrite) }
+
   /// How many steps wait for the token provider's answer.
   var waitingCount: Int { gate.waitingCount }
 
@@ -202,6 +208,8 @@ final class SignedInUser {
   /// Another user is signed in: views show the server's data first, then that user's queue over it.
   func changeLane(_ lane: Lane) {
     guard storage.lane != nil else { return }
+    // Also when the server has not said yet what it makes of either user's token.
+    authState.set(lane.identity.isEmpty ? .signedOut : .known(identity: lane.identity))
     transactions.giveUp(.identityChanged)
     connection.tell(.laneOpened(newest: views.changeLane(to: lane)))
     pins.signedIn()

@@ -54,6 +54,9 @@ enum Step: Sendable {
 }
 
 extension Step {
+  /// Whether it queues a write.
+  var isWrite: Bool { if case .write = self { true } else { false } }
+
   /// Whether it waits while the storage is suspended.
   var awaitsStorage: Bool {
     switch self {

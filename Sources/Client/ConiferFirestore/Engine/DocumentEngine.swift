@@ -85,7 +85,7 @@ package protocol DocumentEngine: AnyObject, Sendable {
   /// What may be asked of the storage.
   ///
   /// - Throws: why it will never be open.
-  func storage() async throws(FirestoreError) -> StorageQuestions
+  func storage() async throws(DatabaseError) -> StorageQuestions
   /// The number under which the cache tracks a query; nil when it does not.
   func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID?
 
@@ -98,12 +98,11 @@ package protocol DocumentEngine: AnyObject, Sendable {
 
   /// Lets the network be used, or not; called back once that is so.
   func setNetwork(_ isEnabled: Bool, _ completion: @escaping @Sendable (FirestoreError?) -> Void)
-  /// Closes the streams, makes everything durable and lets go of the store until `resume`.
-  func suspend() async throws(FirestoreError)
-  /// Goes on with the store.
-  ///
-  /// - Throws: why not, such as that another process has the store open; it stays suspended then.
-  func resume() async throws(FirestoreError)
+  /// Closes the streams, makes everything durable and lets go of the store until `resume`; called back with why not.
+  func suspend(_ completion: @escaping @Sendable (FirestoreError?) -> Void)
+  /// Goes on with the store; called back with why not, such as that another process has the store open: it stays
+  /// suspended then.
+  func resume(_ completion: @escaping @Sendable (FirestoreError?) -> Void)
   /// Waits until no write of the user waits for the server, or until a time in seconds since 1970; gives
   /// what is left.
   func drain(until deadline: Double) async throws(FirestoreError) -> PendingWriteTotals

@@ -60,7 +60,7 @@ final class DocumentLoop: StepHandler {
     gets = DocumentGets(
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)
-    queue = DocumentQueue(store: store, writes: writes, sending: sending)
+    queue = DocumentQueue(store: store, writes: writes, sending: sending, user: user)
     bundles = Bundles(store, listening, outbox, post)
     let pinned = PinnedQueries(store, listening, setup)
     change = UserChange(
@@ -151,8 +151,13 @@ final class DocumentLoop: StepHandler {
 
   /// Closes the streams, makes all that was accepted durable, and lets go of the storage; gives why not.
   private nonisolated(nonsending) func suspend() async -> FirestoreError? {
-    if suspension.isSuspended { return nil }
-    drains.endAll(queue.totals)
+    if suspension.isSuspended {
+      do throws(DatabaseError) {
+        try await store.engine.releaseAgain()
+      } catch { return FirestoreError(error) }
+      return nil
+    }
+    drains.endAll(queue.left)
     network.setSuspended(true)
     endStep()
     listening.targets.storeCompleteness()
@@ -175,10 +180,8 @@ final class DocumentLoop: StepHandler {
       return done(store.engine.hasEnded ? store.error : nil)
     }
     do throws(DatabaseError) {
-      let isChanged = try await store.engine.resume()
+      try await store.engine.resume(change.storeChanged)
       let waiting = suspension.end()
-      if isChanged { change.storeChanged() }
-      store.engine.sawChanges()
       network.setSuspended(false)
       endStep()
       done(nil)
@@ -223,7 +226,7 @@ final class DocumentLoop: StepHandler {
     queueWrites()
     endStep()
     listening.targets.storeCompleteness()
-    drains.look(queue.totals)
+    if !user.isIdentifying, writes.inDoubt.isEmpty { drains.look(queue.left) }
     guard !user.isAsking, !sending.isHardeningToken else { return }
     for completion in idleWaiters.take() {
       outbox.addCall { [steps = idleWaiters.steps] in completion(steps) }
@@ -315,7 +318,7 @@ final class DocumentLoop: StepHandler {
 
   /// Ends all work, makes it durable and closes the storage.
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
-    if !suspension.isSuspended { drains.endAll(queue.totals) }
+    if !suspension.isSuspended { drains.endAll(queue.left) }
     let waiting = suspension.end()
     if let backend = lifetime.end() { await store.engine.closeBackend(backend) }
     for step in user.takeReady() { await performOne(step) }

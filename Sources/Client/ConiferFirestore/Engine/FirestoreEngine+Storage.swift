@@ -5,11 +5,11 @@ package import ConiferStorage
 
 extension FirestoreEngine {
   /// What may be asked of the storage, once it is open.
-  package func storage() async throws(FirestoreError) -> StorageQuestions {
+  package func storage() async throws(DatabaseError) -> StorageQuestions {
     let found = await ask { loop in
       Result { () throws(DatabaseError) in try StorageQuestions(loop.store.engine) }
     }
-    do throws(DatabaseError) { return try found.get() } catch { throw FirestoreError(error) }
+    return try found.get()
   }
 
   /// The number under which the cache tracks a query.

@@ -7,13 +7,15 @@ extension Firestore {
   ///
   /// The store is closed for this process meanwhile: another one may open it. What is asked of the database while it is
   /// suspended, writes too, waits in memory in the order of the calls and is done by ``resume()``; ``terminate()`` ends
-  /// it. Listeners are told nothing meanwhile. A second call does nothing.
+  /// it. Listeners are told nothing meanwhile. A second call does nothing. Calls of this and of ``resume()`` on one actor
+  /// count in their order, also when their tasks are cancelled.
   ///
   /// - Throws: what the store does: the database goes on as before then, or is suspended where the store let go of its
-  ///   files all the same; `resume()` takes them again. `failedPrecondition` after ``terminate()``.
-  public func suspend() async throws(FirestoreError) {
-    try await ask { (engine) throws(FirestoreError) in try await engine.suspend() }
-  }
+  ///   files all the same; `resume()` takes them again. `failedPrecondition` after ``terminate()``. `cancelled` when the
+  ///   waiting task is: the database is suspended all the same.
+  nonisolated(nonsending)
+    public func suspend() async throws(FirestoreError)
+  { try await waitUntil { $0.suspend($1) } }
 
   /// Takes the store again, connects, and does what was asked for meanwhile. Does nothing when not suspended.
   ///
@@ -21,17 +23,19 @@ extension Firestore {
   /// answered have ended.
   ///
   /// - Throws: `unavailable` while another process has the store open, or what the store does: the database stays
-  ///   suspended and loses nothing, and this may be called again; `failedPrecondition` after ``terminate()``.
-  public func resume() async throws(FirestoreError) {
-    try await ask { (engine) throws(FirestoreError) in try await engine.resume() }
-  }
+  ///   suspended and loses nothing, and this may be called again; `failedPrecondition` after ``terminate()``; `cancelled`
+  ///   when the waiting task is: the database is resumed all the same.
+  nonisolated(nonsending)
+    public func resume() async throws(FirestoreError)
+  { try await waitUntil { $0.resume($1) } }
 
   /// Waits until the server has answered all writes of the user who is signed in, or until a time.
   ///
-  /// - Parameter deadline: when it returns at the latest, once its turn has come: it waits like all other calls while the
-  ///   storage is opened or suspended, and while the token provider is asked who is signed in. It returns at once when the
-  ///   deadline has passed, and earlier when the database is then suspended or closed.
-  /// - Returns: what is left; `pending` is 0 when the queue is empty.
+  /// - Parameter deadline: when it returns at the latest, also while the token provider is asked who is signed in. It
+  ///   returns earlier when the database is then suspended or closed. While the storage is opened or suspended it waits for
+  ///   its turn, as all other calls do.
+  /// - Returns: what is left; `pending` is 0 when the queue is empty. Writes that wait in memory until the token provider
+  ///   has said who made them count too, and are lost with the process.
   /// - Throws: what the store does; `failedPrecondition` after ``terminate()``; `cancelled`.
   public func drain(until deadline: Date) async throws(FirestoreError) -> PendingWriteTotals {
     let seconds = deadline.timeIntervalSince1970

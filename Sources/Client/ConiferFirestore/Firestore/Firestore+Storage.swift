@@ -3,7 +3,9 @@ import ConiferKeyValue
 public import ConiferStorage
 
 // What is kept on the device for the database: how much, why, and whether it is sound. All of it may be asked
-// while the database is used; what is asked while it is suspended waits until it is resumed. The Apple SDK has nothing like it.
+// while the database is used; what is asked while it is suspended waits until it is resumed, and what is under way when
+// it is suspended is asked again then. Each call throws `cancelled` when the waiting task is. The Apple SDK has nothing
+// like it.
 extension Firestore {
   /// The bytes that the storage takes, by what they hold, and its budget.
   ///
@@ -11,7 +13,7 @@ extension Firestore {
   ///
   /// - Throws: what the storage does, also that it does not tell; `failedPrecondition` after ``terminate()``.
   public func space() async throws(FirestoreError) -> StorageSpace {
-    try await asking { (asked) throws(StoreError) in try await asked.space() }
+    try await asking { (asked) throws(StoreError) in try asked.space() }
   }
 
   /// How the cache finds the documents of a query, what that costs, and which index would spare most of it.
@@ -25,16 +27,15 @@ extension Firestore {
       try await engine.trackedQuery(model)
     }
     return try await asking { (asked) throws(StoreError) in
-      try await asked.ask { (asked) throws(StoreError) in
-        try asked.backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
-          try view.query(asked.lane, model, tracked: id).explanation
-        }
+      try asked.backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
+        try view.query(asked.lane, model, tracked: id).explanation
       }
     }
   }
 
   /// Makes the cache smaller at once, as the cache size does by itself: what no listener needed goes first, then what was
-  /// not listened to for the longest time. What is listened to or kept synced, and documents with waiting writes, stay.
+  /// not listened to for the longest time. What is listened to or kept synced, and documents with waiting writes, stay. The
+  /// report names the queries of all databases in the storage.
   ///
   /// - Parameters:
   ///   - bytes: to how many bytes of the medium; nil for 90 % of the cache size.
@@ -51,32 +52,44 @@ extension Firestore {
 
   /// Reads all that is stored, and checks it against every checksum and every rule of its records; changes nothing.
   ///
-  /// It takes as long as reading the files does, on a thread of its own; writes go on meanwhile. Damage is in the report
-  /// and no error.
+  /// It takes as long as reading the files does, on a thread of its own; writes go on meanwhile, and the storage reuses no
+  /// space, so that its files may grow. Damage is in the report and no error.
   ///
   /// - Throws: what the storage does, also that it cannot check itself; `failedPrecondition` after ``terminate()``.
   public func verify() async throws(FirestoreError) -> VerificationReport {
-    try await asking { (asked) throws(StoreError) in try await asked.verify() }
+    try await asking { (asked) throws(StoreError) in try asked.verify() }
   }
 
   /// The reports of damage that the storage has met since it was made, by what was done about it: dropped, set aside
   /// with its bytes, or left.
   ///
+  /// They are those of all databases in the storage and of all users, and all are in memory at once, with the bytes that
+  /// were set aside.
+  ///
+  /// - Parameter needingCare: whether to leave out all but the writes that were set aside, whose bytes exist nowhere else,
+  ///   and of them those that were acknowledged.
   /// - Throws: what the storage does; `failedPrecondition` after ``terminate()``.
-  public func incidents() async throws(FirestoreError) -> [Incident] {
-    try await asking { (asked) throws(StoreError) in try await asked.incidents() }
+  public func incidents(needingCare: Bool = false) async throws(FirestoreError) -> [Incident] {
+    try await asking { (asked) throws(StoreError) in
+      try asked.incidents(needingCare: needingCare)
+    }
+  }
+
+  /// Remembers, across restarts, that reports of writes which were set aside need no more care, since what they were to do was
+  /// done in another way; the reports stay, with their bytes. Other reports need no care, and are passed over.
+  ///
+  /// - Throws: what the storage does; `failedPrecondition` after ``terminate()``.
+  public func acknowledge(_ incidents: [Incident]) async throws(FirestoreError) {
+    try await asking { (asked) throws(StoreError) in try await asked.acknowledge(incidents) }
   }
 
   private func asking<R: Sendable>(
     _ question: @escaping @Sendable (StorageQuestions) async throws(StoreError) -> R
   ) async throws(FirestoreError) -> R {
     try await ask { (engine) throws(FirestoreError) in
-      let asked = try await engine.storage()
-      do throws(StoreError) {
-        return try await question(asked)
-      } catch {
-        throw FirestoreError(error, "The storage could not be asked")
-      }
+      do throws(DatabaseError) {
+        return try await StorageQuestions.ask(engine.storage, question)
+      } catch { throw FirestoreError(error) }
     }
   }
 }

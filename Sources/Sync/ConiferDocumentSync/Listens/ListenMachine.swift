@@ -268,8 +268,10 @@ package struct ListenMachine: Sendable {
     listened.values.reduce(into: []) { $0.formUnion($1.view.pendingPaths) }
   }
 
-  /// The store lost some of what it had: all that is listened to is asked for anew.
-  package mutating func lost() -> [SyncAction] { syncActions(watch.lost(matched: matched)) }
+  /// The store lost some of what it had: these targets are asked for anew.
+  package mutating func lost(_ targets: Set<TargetID>) -> [SyncAction] {
+    syncActions(watch.lost(targets, matched: matched))
+  }
 
   /// The data of a target can never be stored, so its listeners end.
   package mutating func refuse(_ target: TargetID, _ error: StatusError) -> [SyncAction] {

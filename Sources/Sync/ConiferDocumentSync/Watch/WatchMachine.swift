@@ -205,7 +205,7 @@ package struct WatchMachine: Sendable {
     }
     var event = aggregator.event(at: version, targets, matched)
     event.serverTimeWentBack = aggregator.takeReplacesNewer() || serverTimeWentBack
-    if serverTimeWentBack, !isNew { restartTargets(&event, matched) }
+    if serverTimeWentBack, !isNew { restartTargets(targets.keys, &event, matched) }
     stream = .open(aggregator, newest: version)
     actions += requests(for: event, matched)
     return actions + [.event(event)]
@@ -226,19 +226,22 @@ package struct WatchMachine: Sendable {
     return actions
   }
 
-  /// The store lost some of what it had: all targets are asked for anew.
-  package mutating func lost(matched: (TargetID) -> MatchedPaths) -> [WatchAction] {
+  /// The store lost some of what it had: these targets are asked for anew.
+  package mutating func lost(
+    _ lost: Set<TargetID>, matched: (TargetID) -> MatchedPaths
+  ) -> [WatchAction] {
     var event = RemoteEvent(version: storedVersion)
-    restartTargets(&event, matched)
+    restartTargets(lost, &event, matched)
     return requests(for: event, matched) + [.event(event)]
   }
 
-  /// Makes an event ask for all targets from the beginning, because the client's data of them is
+  /// Makes an event ask for targets from the beginning, because the client's data of them is
   /// wrong. Targets in limbo are always asked for from the beginning.
   private func restartTargets(
-    _ event: inout RemoteEvent, _ matched: (TargetID) -> MatchedPaths
+    _ wrong: some Sequence<TargetID>, _ event: inout RemoteEvent,
+    _ matched: (TargetID) -> MatchedPaths
   ) {
-    for target in targets.values where target.purpose != .limboResolution {
+    for target in wrong.compactMap({ targets[$0] }) where target.purpose != .limboResolution {
       event.targets[target.id] = TargetChange(
         isCurrent: false, removed: matched(target.id).sorted())
       event.mismatches[target.id] = .listen

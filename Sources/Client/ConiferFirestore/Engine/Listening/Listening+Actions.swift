@@ -167,11 +167,22 @@ extension Listening {
   /// The store lost some of the server's data, which is requested again.
   func lost() {
     _ = recovery.attempt { [self] () throws(StoreError) in
-      try targets.forget()
+      let all = targets.all
+      try targets.forget(all)
       // A lost write no longer changes the documents that are shown.
       changed(try store.known(listens.pendingPaths.sorted()), .write)
-      run(listens.lost())
+      run(listens.lost(Set(all)))
     }
+  }
+
+  /// Another process may have changed the store: the server is asked again for targets of which it has stored something.
+  ///
+  /// - Throws: when that cannot be read or stored; it may be called again.
+  func storeChanged() throws(StoreError) {
+    let changed = try targets.changedByAnother()
+    guard !changed.isEmpty else { return }
+    try targets.forget(changed)
+    run(listens.lost(Set(changed)))
   }
 
   /// An event could not be stored.

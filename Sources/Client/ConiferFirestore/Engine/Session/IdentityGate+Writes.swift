@@ -2,11 +2,7 @@ import ConiferEngine
 
 extension IdentityGate<DocumentStep> {
   /// How many writes wait to be asked for by somebody who is known.
-  var writeCount: Int {
-    var gate = self
-    gate.askingBegan()
-    return gate.remove { $0.isWrite }.count
-  }
+  var writeCount: Int { count(where: \.isWrite) }
 
   /// Takes the oldest writes that wait; the others wait on, whatever they waited for.
   mutating func takeWrites(_ count: Int) -> [DocumentStep] {

@@ -70,6 +70,12 @@ final class SignedInUser {
   /// Whether the token provider is being asked, and the engine waits for its answer.
   var isAsking: Bool { questions.isAwaited }
 
+  /// Whether it is not known whose queue counts, as the token provider is being asked.
+  var isIdentifying: Bool { gate.isAsking }
+
+  /// How many writes wait until it is known who made them.
+  var heldWriteCount: Int { gate.writeCount }
+
   /// Keeps a step that has to wait until it is known who is signed in.
   ///
   /// - Returns: whether it waits; otherwise it is to be done now.

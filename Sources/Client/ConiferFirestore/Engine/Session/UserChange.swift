@@ -29,17 +29,21 @@ struct UserChange {
 
   /// Another process may have changed the storage while it was suspended, and the network was not used: what is known
   /// of it is read again.
-  func storeChanged() {
-    _ = recovery.attempt { () throws(StoreError) in
-      guard let lane = store.lane else { return }
+  ///
+  /// - Throws: why it cannot be read; then this is to be done again.
+  func storeChanged() throws(DatabaseError) {
+    guard let lane = store.lane else { return }
+    do throws(StoreError) {
       try writes.storeChanged()
       let token = try store.read { (view, _) throws(StoreError) in
         try view.metadata(lane.tree, MetadataName.stream(lane.identity)) ?? []
       }
       sending.userChanged(token: token)
       listening.changed(try written(lane, lane), .user)
+      try listening.storeChanged()
+    } catch {
+      throw DatabaseError(error, "What another process has stored could not be read")
     }
-    listening.lost()
   }
 
   private func show(_ identity: String) throws(StoreError) {

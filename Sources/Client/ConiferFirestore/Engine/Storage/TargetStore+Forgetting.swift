@@ -1,17 +1,34 @@
 import ConiferDocument
 import ConiferKeyValue
 import ConiferStorage
+import ConiferWire
 
 // Removes what the server said where it no longer holds. The server is asked for it again.
 extension TargetStore {
-  /// Forgets what the server said of all that is listened to, as the storage lost some of it, and maybe queries too.
+  /// The targets that are listened to of which the storage has something else than was stored here.
+  ///
+  /// - Throws: when they cannot be read.
+  func changedByAnother() throws(StoreError) -> [TargetID] {
+    var changed: [TargetID] = []
+    for (id, row) in rows {
+      let found = try find(row.target)
+      if found?.id != row.query || found?.record != row.stored
+        || found?.completeTime != row.storedCompleteTime
+      {
+        changed.append(id)
+      }
+    }
+    return changed.sorted()
+  }
+
+  /// Forgets what the server said of targets that are listened to, as the storage has something else, and maybe no query.
   ///
   /// - Throws: when that cannot be stored; it may be called again.
-  func forget() throws(StoreError) {
+  func forget(_ ids: [TargetID]) throws(StoreError) {
     // Queries that were just stored may be lost, too.
     endPreparing()
     var edits: [StorageEdit] = []
-    for id in all {
+    for id in ids {
       guard let old = rows[id] else { continue }
       let known = try find(old.target)?.id
       let query = known == old.query ? old.query : try activate(known, old.target).id

@@ -9,6 +9,7 @@ struct DocumentQueue {
   let store: DocumentStore
   let writes: DocumentWrites
   let sending: WriteSending
+  let user: SignedInUser
 
   private func rethrowing<R>(
     _ what: String, _ body: () throws(StoreError) -> R
@@ -50,6 +51,15 @@ struct DocumentQueue {
         })
     } catch {
       return .failure(DatabaseError(error, "The queue could not be read"))
+    }
+  }
+
+  /// What waits for the server, also the writes that wait to be queued until it is known who made them.
+  func left() -> Result<PendingWriteTotals, DatabaseError> {
+    totals().map { totals in
+      var totals = totals
+      totals.pending += user.heldWriteCount
+      return totals
     }
   }
 
