@@ -1,4 +1,5 @@
 import ConiferKit
+import ConiferStorage
 import Logging
 import TestSupport
 import Testing

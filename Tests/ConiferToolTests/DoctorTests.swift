@@ -62,6 +62,7 @@ struct DoctorTests {
   func healthy(backend: String) async throws {
     let url = try await make(backend)
     let before = try files()
+    let stamps = Sandbox.stamps(sandbox.path("store"))
     for place in [url, sandbox.path("store")] {
       let report = try doctor(place)
       #expect(codes(report, needingCare: true).isEmpty, "\(report)")
@@ -82,6 +83,7 @@ struct DoctorTests {
       #expect(text.contains(word), "\(word): \(text)")
     }
     #expect(try files() == before)
+    #expect(Sandbox.stamps(sandbox.path("store")) == stamps)
     // Commands find it as they left it.
     #expect(await sandbox.run("get", "/a/b", store: url).line == "1")
   }
@@ -302,24 +304,6 @@ struct DoctorTests {
     #expect(try files() == before)
   }
 
-  @Test("A copy that has no room is not made, and nothing of it stays")
-  func room() async throws {
-    _ = try await make("sqlite")
-    var places: [String] = []
-    let failure = #expect(throws: Failure.self) {
-      try ScratchCopy(of: sandbox.path("store")) { place in
-        places.append(place)
-        return 1
-      }
-    }
-    #expect(failure?.status == .full && failure?.message.contains("TMPDIR") == true)
-    #expect(places.count == 1 && !Platform.exists(places.first ?? "/"))
-    let copy = try ScratchCopy(of: sandbox.path("store"))
-    #expect(try Directory.names(in: copy.directory) == Directory.names(in: sandbox.path("store")))
-    copy.remove()
-    #expect(!Platform.exists(copy.directory))
-  }
-
   @Test(
     "Durable commits that are missing are told, and the store still reports them when it is opened",
     arguments: knownBackends)
@@ -388,6 +372,12 @@ struct DoctorTests {
       let none = try doctor(url)
       #expect(codes(none, needingCare: true) == ["wrong-key"])
       #expect(text(none).contains("no key was given") || text(none).contains("--key-file FILE"))
+      // An empty name is none.
+      let empty = try sandbox.doctor([url], ["CONIFER_KEY_FILE": ""])
+      #expect(empty.remedy("wrong-key") == none.remedy("wrong-key"))
+      let pipe = try sandbox.shell(
+        "cat right | conifer doctor '\(url)' --key-file /dev/stdin")
+      #expect(pipe.status == ToolStatus.badData.rawValue && pipe.text.contains("regular file"))
       let other = try doctor(url, "--key-file", wrong)
       #expect(codes(other, needingCare: true) == ["wrong-key"])
       #expect(text(other).contains("conifer rotate"))
@@ -397,31 +387,4 @@ struct DoctorTests {
       #expect(try files() == before)
     }
   #endif
-
-  @Test(
-    "The bytes that a report kept are listed by number and written as they are",
-    arguments: persistentBackends
-  )
-  func incidents(backend: String) async throws {
-    let url = try await make(backend)
-    #expect(await sandbox.run("incidents", store: url).line == "no damage was reported")
-    _ = try await sandbox.opened(backend) { store in
-      try await store.backend.commit([
-        .report(
-          Incident(kind: .cacheRangeDropped, tree: store.tree, place: "/a", bytes: [])),
-        .report(
-          Incident(kind: .writeSetAside, tree: store.tree, place: "write 9", bytes: [0, 255, 10])),
-      ])
-    }
-    let list = await sandbox.run("incidents", store: url)
-    #expect(list.text.contains("cacheRangeDropped") && list.text.contains("write 9"))
-    let rows = try Node(json: await sandbox.run("incidents", "--json", store: url).line)
-    #expect(rows[Path("1/number")] == 2 && rows[Path("1/bytes")] == 3)
-    let content = await sandbox.run("incidents", "2", "--json", store: url)
-    #expect(content.line.contains(#""content":"AP8K""#), "\(content)")
-    let raw = try sandbox.spawn("incidents", "1", "--store", url)
-    #expect(raw.status == 0 && raw.text.isEmpty)
-    #expect(await sandbox.run("incidents", "3", store: url).status == .missing)
-    #expect(await sandbox.run("incidents", "0", store: url).status == .missing)
-  }
 }

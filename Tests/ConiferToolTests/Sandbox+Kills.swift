@@ -39,7 +39,7 @@ extension Sandbox {
   }
 
   /// What tells that a directory or a file in it was written to.
-  private static func stamps(_ directory: String) -> [String] {
+  static func stamps(_ directory: String) -> [String] {
     ([directory] + Scratch.files(directory)).map { path in
       var info = stat()
       guard stat(path, &info) == 0 else { return path }

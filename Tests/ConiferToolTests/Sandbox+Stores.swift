@@ -6,6 +6,32 @@ import Testing
 
 @testable import ConiferTool
 
+#if canImport(Darwin)
+  import Darwin
+#elseif canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#endif
+
+extension Node {
+  /// The findings of a report of the doctor.
+  var findings: [(code: String, needsCare: Bool, remedy: String)] {
+    member("findings").children.map(\.node).map { finding in
+      (
+        finding.member("code").text ?? "", finding.member("needsCare").leaf == .bool(true),
+        finding.member("remedy").text ?? ""
+      )
+    }
+  }
+
+  /// The codes of those that need care.
+  var cares: [String] { findings.filter(\.needsCare).map(\.code) }
+
+  /// What helps against one, by the doctor.
+  func remedy(_ code: String) -> String? { findings.first { $0.code == code }?.remedy }
+}
+
 extension Sandbox {
   /// Runs the built tool as a process and gives its status and what it printed.
   func spawn(_ arguments: [String]) throws -> (status: Int32, text: String) {
@@ -19,6 +45,42 @@ extension Sandbox {
 
   func spawn(_ arguments: String...) throws -> (status: Int32, text: String) {
     try spawn(arguments)
+  }
+
+  /// Runs a line in a shell that finds the built tool as `conifer`, and gives its status and what it printed, also as errors.
+  ///
+  /// - Parameter environment: more variables.
+  func shell(
+    _ line: String, _ environment: [String: String] = [:]
+  ) throws -> (status: Int32, text: String) {
+    let tool = try #require(Repository.tool)
+    let bin = path("bin")
+    if !Platform.exists(bin) {
+      _ = try Directory.make(bin)
+      try #require(symlink(tool, bin + "/conifer") == 0)
+    }
+    let child = try ChildProcess(
+      environment.map { "\($0.key)=\($0.value)" } + [
+        "/bin/sh", "-c", #"PATH="$0:$PATH"; cd "$1" && eval "$2" 2>&1"#, bin, directory, line,
+      ], of: "/usr/bin/env")
+    var lines: [String] = []
+    while let line = try child.line() { lines.append(line) }
+    guard case .exited(let status) = try child.wait() else { return (-1, "killed") }
+    return (status, lines.joined(separator: "\n"))
+  }
+
+  /// What the doctor says of a store; its status must agree with what it says.
+  func doctor(
+    _ arguments: [String], _ environment: [String: String] = [:]
+  ) throws -> Node {
+    let line = (["conifer", "doctor"] + arguments + ["--json", "2>/dev/null"])
+      .map { $0.hasPrefix("2>") ? $0 : $0.quoted }.joined(separator: " ")
+    let (status, text) = try shell(line, environment)
+    let report = try Node(json: text)
+    let isHealthy = report.member("healthy").leaf == .bool(true)
+    #expect(status == (isHealthy ? 0 : ToolStatus.care.rawValue), "\(text)")
+    #expect(report.findings.contains { $0.needsCare } != isHealthy, "\(text)")
+    return report
   }
 
   /// Fills a store with data of every kind.

@@ -82,8 +82,10 @@ import Testing
   ) async throws {
     let world = try World(ServerConfiguration(authenticator: SignIn.table(["alice"])))
     let signIn = SignIn("alice")
-    signIn.fail()
     let device = world.device(store) { $0.tokenProvider = signIn }
+    await world.waitUntilIdle()
+    signIn.fail()
+    device.engine.refreshToken()
     await world.waitUntilIdle()
     for number in 0..<300 { device.set(Path("k\(number)"), "1") }
     let first = try await drain(device, until: deadline(device, in: 100))

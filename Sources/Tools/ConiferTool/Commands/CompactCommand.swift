@@ -12,7 +12,7 @@ struct CompactCommand: ToolCommand {
 
   func run(_ console: Console) async throws {
     let before = try await size(console)
-    try await store.inspecting(console) { backend in
+    try await store.tidying(console) { backend in
       while try await backend.tidy(.milliseconds(100)) {}
     }
     // Closing cuts what was allocated ahead.
@@ -33,7 +33,7 @@ struct CompactCommand: ToolCommand {
   }
 
   private func size(_ console: Console) async throws -> StoreSize {
-    try await store.inspecting(console) { try $0.size() }
+    try await store.tidying(console) { try $0.size() }
   }
 
   private static func report(_ size: StoreSize) -> Report {

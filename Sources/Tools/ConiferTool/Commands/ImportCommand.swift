@@ -57,13 +57,23 @@ struct ImportCommand: ToolCommand {
   /// Refuses to replace data of a tree that nobody has named.
   private func allowReplacing(_ opened: TreeStore, _ target: Path) throws {
     guard store.tree == nil, !merge, !replace else { return }
-    let hasData = try opened.backend.inspect { try $0.hasData(opened.tree, at: target) }
+    let (hasData, isCutShort) = try opened.backend.inspect { view in
+      (
+        try view.hasData(opened.tree, at: target),
+        try Completeness.isMarked(view, opened.tree, target)
+      )
+    }
     guard hasData else { return }
+    let why =
+      isCutShort
+      ? "An import into it was cut short, and has left a part of its file: to import again, add --replace, or --merge "
+        + "if it was given then."
+      : "Add --replace to do that, --merge to keep the children that the file does not name, or name another --path "
+        + "or --tree."
     throw Failure(
       "would-replace", .usage,
-      "The tree \"\(opened.name)\" has data at \(target), which this import would replace: add --replace to do "
-        + "that, --merge to keep the children that the file does not name, or name another --path or --tree. "
-        + "Nothing was changed.")
+      "The tree \"\(opened.name)\" has data at \(target), which this import would replace. \(why) Nothing was changed."
+    )
   }
 
   private func report(

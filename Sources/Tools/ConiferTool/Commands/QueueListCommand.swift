@@ -45,14 +45,14 @@ struct QueueListCommand: ToolCommand {
       }
       for (lane, totals, writes) in lanes where totals.pending + totals.rejected > 0 {
         try console.print(
-          "\(lane.identity.isEmpty ? "nobody" : lane.identity): "
+          "\(lane.identity.isEmpty ? "nobody" : lane.identity.shown): "
             + "\(Figures.count(totals.pending)) waiting, \(Figures.count(totals.rejected)) rejected, "
             + Figures.bytes(totals.bytes))
-        var table = Table(["id", "state", "kind", "path", "sent"])
+        var table = Table(["id", "state", "kind", "path", "sent", "reason"])
         for write in writes {
           table.add(
             String(write.id.rawValue), write.stateName, write.kindName,
-            write.place, String(write.attempts))
+            write.place, String(write.attempts), write.reason ?? "")
         }
         for line in table.lines { try console.print(line) }
       }
@@ -75,6 +75,9 @@ extension QueueEntry {
     WriteContent(payload)?.time ?? MutationBatch(payload).map { $0.written.microseconds / 1000 }
   }
 
+  /// Why a server has refused it.
+  var reason: String? { if case .rejected(let reason) = state { reason } else { nil } }
+
   /// The state's stable name.
   var stateName: String {
     switch state {
@@ -93,7 +96,7 @@ extension QueueEntry {
       ("attempts", .integer(Int(attempts))),
     ]
     if let time { members.append(("time", .integer(Int(time)))) }
-    if case .rejected(let reason) = state { members.append(("reason", .string(reason))) }
+    if let reason { members.append(("reason", .string(reason))) }
     return members
   }
 }

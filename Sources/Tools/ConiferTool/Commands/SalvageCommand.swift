@@ -26,6 +26,7 @@ struct SalvageCommand: ToolCommand {
   var json = false
 
   func run(_ console: Console) async throws {
+    for file in [fromKeyFile, toKeyFile] { try KeyFile.requireRereadable(file) }
     let source = try StoreAddress(from, keyFile: fromKeyFile, console)
     let target = try StoreAddress(to, keyFile: toKeyFile, console)
     try source.mustBePresent()
@@ -41,6 +42,12 @@ struct SalvageCommand: ToolCommand {
     switch try Worker.run(["salvage-worker", from, to] + keys, { _ in }) {
     case .result(let report): try tell(report, console)
     case .failure(let failure): throw failure
+    case .stopped(let how):
+      (try? SalvageDirectory(Salvage.directory(target)))?.remove()
+      throw Failure(
+        "stopped", .io,
+        "The process that reads the store was killed (\(how)), by somebody or since memory ran out; nothing was saved. "
+          + "Salvage again.")
     case .died(let how):
       (try? SalvageDirectory(Salvage.directory(target)))?.remove()
       throw Failure(

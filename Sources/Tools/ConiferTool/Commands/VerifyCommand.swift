@@ -13,7 +13,8 @@ struct VerifyCommand: ToolCommand {
       could not be opened. A process of its own reads the store, so that an engine which dies on a \
       damaged file is a finding too. Opening a store that was not closed in order recovers it, as \
       every command does, and stores a report of durable commits that it finds missing; --copy checks a \
-      copy of the files instead, so that not a byte is written.
+      copy of the files instead, so that not a byte is written. What says nothing about the store fails with \
+      not-checked: no room for the copy, or a process that was killed.
       """)
 
   @Flag(help: "Check a copy of the files, made in the directory for temporary files.")
@@ -21,8 +22,9 @@ struct VerifyCommand: ToolCommand {
   @OptionGroup var store: StoreOptions
 
   func run(_ console: Console) async throws {
-    let address = try StoreAddress(
-      store.url(console), keyFile: KeyFile.path(store.keyFile, console), console)
+    let keyFile = KeyFile.path(store.keyFile, console)
+    try KeyFile.requireRereadable(keyFile)
+    let address = try StoreAddress(store.url(console), keyFile: keyFile, console)
     try address.mustBePresent()
     let verification: StoreVerification
     if copy {
@@ -32,8 +34,8 @@ struct VerifyCommand: ToolCommand {
     } else {
       verification = try StoreVerification.run(address, console)
     }
-    if let opening = verification.opening { console.note("conifer: damaged: \(opening)") }
-    for line in store.json ? [verification.json.compact] : verification.lines {
+    if let opening = verification.opening { console.note("conifer: damaged: \(opening.shown)") }
+    for line in store.json ? [verification.json.compact] : verification.lines.map(\.shown) {
       try console.print(line)
     }
     guard verification.isSound else {

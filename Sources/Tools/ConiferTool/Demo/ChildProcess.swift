@@ -17,6 +17,13 @@ final class ChildProcess {
   /// The signal that no process can catch.
   static let killSignal = SIGKILL
 
+  /// Whether a signal comes from somebody or from the system's limits, rather than from what the process did.
+  static func isFromOutside(_ signal: Int32) -> Bool {
+    [
+      SIGHUP, SIGINT, SIGQUIT, SIGKILL, SIGPIPE, SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ,
+    ].contains(signal)
+  }
+
   private let process: pid_t
   private let output: Int32
   private var pending: [UInt8] = []
@@ -40,9 +47,18 @@ final class ChildProcess {
 
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
+      var attributes: posix_spawnattr_t?
     #else
       var actions = posix_spawn_file_actions_t()
+      var attributes = posix_spawnattr_t()
     #endif
+    // Threads of the runtime block signals, and a process that is started there would never hear of them.
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     posix_spawn_file_actions_init(&actions)
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, writeEnd, Platform.standardOutput)
@@ -53,7 +69,7 @@ final class ChildProcess {
         .compactMap { name in Platform.environment(name).map { "\(name)=\($0)" } })
     var process: pid_t = 0
     let status = posix_spawn(
-      &process, executable, &actions, nil, words.pointers, surroundings.pointers)
+      &process, executable, &actions, &attributes, words.pointers, surroundings.pointers)
     guard status == 0 else {
       close(readEnd)
       throw Failure(
@@ -64,6 +80,22 @@ final class ChildProcess {
   }
 
   deinit { close(output) }
+
+  /// The number of the process.
+  var number: Int32 { process }
+
+  /// Kills a process of ours and waits for its end; `wait` still tells how it ended.
+  static func killAndWait(_ process: Int32) {
+    #if canImport(Darwin)
+      _ = Darwin.kill(process, killSignal)
+    #elseif canImport(Glibc)
+      _ = Glibc.kill(process, killSignal)
+    #elseif canImport(Musl)
+      _ = Musl.kill(process, killSignal)
+    #endif
+    var info = siginfo_t()
+    while waitid(P_PID, id_t(process), &info, WEXITED | WNOWAIT) != 0, errno == EINTR {}
+  }
 
   /// The next whole line of output, or nil at its end; a cut last line is left out.
   ///

@@ -27,8 +27,10 @@ struct Diagnosis {
   var lines: [String] {
     var table = Table()
     for fact in facts { table.add(fact.name, fact.words) }
-    return table.lines + findings.flatMap(\.lines)
+    let lines =
+      table.lines + findings.flatMap(\.lines)
       + [cares.isEmpty ? "healthy" : "\(Figures.some(cares.count, "thing")) to take care of"]
+    return lines.map(\.shown)
   }
 
   /// The report for programs.
@@ -51,7 +53,7 @@ struct Judge {
 
   /// The store as a command names it.
   var url: String {
-    values.hides ? "\(examination.address.kind.name)://STORE" : examination.address.text
+    values.hides ? examination.address.plain("STORE") : examination.address.url()
   }
 
   /// The store's directory.
@@ -70,10 +72,11 @@ struct Judge {
     return named?.options.budget
   }
 
+  /// All trees of the store.
+  var trees: [Node] { inside.member("trees").children.map(\.node) }
+
   /// All queues of the store.
-  var lanes: [Node] {
-    inside.member("trees").children.flatMap { $0.node.member("lanes").children.map(\.node) }
-  }
+  var lanes: [Node] { trees.flatMap { $0.member("lanes").children.map(\.node) } }
 
   /// A number of all queues together.
   func total(_ name: String) -> Int { lanes.reduce(0) { $0 + ($1.member(name).count ?? 0) } }
@@ -83,17 +86,33 @@ struct Judge {
     lanes.compactMap { $0.member("oldest").count }.min().map { now - Int64($0) }
   }
 
+  /// Reports of one kind.
+  struct Reports {
+    let kind: String
+    /// How many there are, without those that somebody has acknowledged.
+    var count = 0
+    /// How many of these have kept the bytes.
+    var withBytes = 0
+    var acknowledged = 0
+  }
+
   /// What the store has lost or set aside, by kind, without what only opening the copy has reported.
-  var incidents: [(kind: String, count: Int, withBytes: Int)] {
-    var counts: [String: (Int, Int)] = [:]
+  var incidents: [Reports] {
+    var all: [Reports] = []
     let opening = examination.verification?.opening
-    for child in inside.member("incidents").children {
-      let kind = child.node.member("kind").text ?? ""
-      let place = child.node.member("place").text ?? ""
-      if child.node.member("tree").isEmpty, opening?.contains(place) == true { continue }
-      let (count, kept) = counts[kind] ?? (0, 0)
-      counts[kind] = (count + 1, kept + ((child.node.member("bytes").count ?? 0) > 0 ? 1 : 0))
+    for incident in inside.member("incidents").children.map(\.node) {
+      let kind = incident.member("kind").text ?? ""
+      let place = incident.member("place").text ?? ""
+      if incident.member("tree").isEmpty, opening?.contains(place) == true { continue }
+      let at = all.firstIndex { $0.kind == kind } ?? all.count
+      if at == all.count { all.append(Reports(kind: kind)) }
+      if incident.member("acknowledged").leaf == .bool(true) {
+        all[at].acknowledged += 1
+      } else {
+        all[at].count += 1
+        if (incident.member("bytes").count ?? 0) > 0 { all[at].withBytes += 1 }
+      }
     }
-    return counts.sorted { $0.key < $1.key }.map { ($0.key, $0.value.0, $0.value.1) }
+    return all.sorted { $0.kind < $1.kind }
   }
 }

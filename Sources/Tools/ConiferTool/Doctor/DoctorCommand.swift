@@ -33,7 +33,7 @@ struct DoctorCommand: ToolCommand {
   var keyFile: String?
   @Flag(
     help: """
-      Replace names and places of the data, and the store's path, by their lengths and hashes, so that the report may \
+      Replace names and places of the data, and the store's path, by numbers and their lengths, so that the report may \
       be given to somebody else.
       """)
   var hideValues = false
@@ -64,6 +64,7 @@ struct DoctorCommand: ToolCommand {
     (options.store, options.tree, options.keyFile) = (place ?? store, nil, nil)
     let text = try options.url(console)
     let key = KeyFile.path(keyFile, console)
+    try KeyFile.requireRereadable(key)
     guard !text.contains("://") else { return try StoreAddress(text, keyFile: key, console) }
     let kind = try Self.kind(in: text)
     return try StoreAddress(

@@ -27,16 +27,12 @@ struct Examination {
   /// What the open copy told of itself; empty where it told nothing.
   var inside = Node.empty
   /// Why it told nothing although it was checked.
-  var silence: String?
+  var silence: Failure?
 
-  /// A directory beside a store.
-  enum Beside {
-    /// The files of a damaged store that a new one has replaced.
-    case damaged(String)
-    /// What a salvage that was killed left.
-    case salvage(String)
-    /// A store that was copied into another one.
-    case migrated(String)
+  /// Whether it was opened as a copy, nothing was wrong with it, and nobody was at work on it: only then may something be
+  /// removed or changed that belongs to it.
+  var isSettled: Bool {
+    refusal == nil && owner?.isOpen == false && verification?.isSound == true
   }
 
   init(of address: StoreAddress) {
@@ -49,7 +45,6 @@ struct Examination {
   /// - Throws: what is not about the store, such as a process that cannot be started.
   static func of(_ address: StoreAddress, _ console: Console) throws -> Examination {
     var examination = Examination(of: address)
-    examination.lookBeside()
     do {
       try examination.lookAtFiles()
       try examination.open(console)
@@ -57,15 +52,9 @@ struct Examination {
       guard let failure = Failure(error) else { throw error }
       examination.refusal = failure
     }
+    // Last, so that a salvage that has begun meanwhile is seen.
+    examination.beside = Beside.all(of: address)
     return examination
-  }
-
-  private mutating func lookBeside() {
-    for path in (try? address.configuration().setAside()) ?? [] { beside.append(.damaged(path)) }
-    if Platform.exists(directory + ".salvage") { beside.append(.salvage(directory + ".salvage")) }
-    if Platform.exists(directory + ".migrated") {
-      beside.append(.migrated(directory + ".migrated"))
-    }
   }
 
   private mutating func lookAtFiles() throws {
@@ -93,34 +82,46 @@ struct Examination {
           "unfinished", .foreign,
           "The store is not whole: \(lines.first ?? "wait for whoever makes it").")
       }
-      return try Self.copy(of: directory)
+      return try Self.alone(in: directory) { try ScratchCopy(of: directory) }
     }
     guard let copy else { return }
     defer { copy.remove() }
     verification = try StoreVerification.run(address, at: copy.directory, console)
-    try ask(copy.directory)
+    ask(copy.directory)
   }
 
-  private static func copy(of directory: String) throws -> ScratchCopy {
-    do {
-      return try ScratchCopy(of: directory)
-    } catch {
-      guard let failure = Failure(error), failure.status == .full else { throw error }
-      throw Failure("not-checked", .full, failure.message)
-    }
+  /// Makes a copy, and refuses it when somebody may have torn it: a store without a lock's file is not locked while it is
+  /// copied, and who opens it makes one.
+  static func alone(
+    in directory: String, _ copy: () throws -> ScratchCopy
+  ) throws -> ScratchCopy {
+    let wasLocked = Platform.exists(directory + "/owner")
+    let copy = try copy()
+    guard !wasLocked, Platform.exists(directory + "/owner") else { return copy }
+    copy.remove()
+    throw Failure.notChecked(
+      Failure("busy", .busy, "somebody has opened it for the first time while it was copied."))
   }
 
   /// Has a process of its own open the copy. Damaged records are set aside in it, as an app's cache would.
-  private mutating func ask(_ copy: String) throws {
+  private mutating func ask(_ copy: String) {
     guard let verification, verification.death == nil, !verification.isPartial else { return }
     let role = verification.isSound ? StoreRole.authority : .cache
     let url = address.url(at: copy, [("budget", "unlimited"), ("role", role.rawValue)])
     let key = address.keyFile.map { ["--key-file", $0] } ?? []
-    switch try Worker.run(["doctor-worker", "--store", url] + key, { _ in }) {
-    case .result(let told): inside = told
-    case .failure(let failure):
-      silence = failure.description.replacing(copy, with: address.directory)
-    case .died(let how): silence = "the engine died (\(how))"
+    do {
+      switch try Worker.run(["doctor-worker", "--store", url] + key, { _ in }) {
+      case .result(let told): inside = told
+      case .failure(let failure):
+        let message = failure.message.replacing(copy, with: address.directory)
+        let told = Failure(failure.code, failure.status, message)
+        silence = told.isOfCopy ? Failure.notChecked(told) : told
+      case .stopped(let how): silence = Failure.stopped(how)
+      case .died(let how):
+        silence = Failure("damaged", .damaged, "The engine died (\(how)) when it was asked.")
+      }
+    } catch {
+      silence = Failure.notChecked(error)
     }
   }
 }

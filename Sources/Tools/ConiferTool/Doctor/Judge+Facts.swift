@@ -5,7 +5,7 @@ import ConiferTree
 extension Judge {
   /// What is told of any store, as far as it is known.
   var facts: [DoctorFact] {
-    [store, versions, owner, mark, files, disk, budgeted, trees, queue, reports, tidying, checked]
+    [store, versions, owner, mark, files, disk, budgeted, held, queue, reports, tidying, checked]
       .compactMap(\.self)
   }
 
@@ -97,9 +97,8 @@ extension Judge {
       ]))
   }
 
-  private var trees: DoctorFact? {
+  private var held: DoctorFact? {
     guard !inside.isEmpty else { return nil }
-    let trees = inside.member("trees").children.map(\.node)
     let words = trees.map { tree in
       "\(values.name(tree.member("name").text ?? "")) (\(tree.member("order").text ?? ""), "
         + "\(Figures.count(tree.member("leaves").count ?? 0)) leaves, "
@@ -146,12 +145,22 @@ extension Judge {
 
   private var reports: DoctorFact? {
     guard !inside.isEmpty else { return nil }
-    let words = incidents.map { "\($0.kind) \(Figures.count($0.count))" }
+    let words = incidents.map { reports in
+      "\(reports.kind) \(Figures.count(reports.count))"
+        + (reports.acknowledged > 0
+          ? " (and \(Figures.count(reports.acknowledged)) acknowledged)" : "")
+    }
     return DoctorFact(
       "incidents", words.isEmpty ? "none" : words.joined(separator: ", "),
       .object(
-        incidents.map { kind, count, kept in
-          (kind, .object([("count", .integer(count)), ("withBytes", .integer(kept))]))
+        incidents.map { reports in
+          (
+            reports.kind,
+            .object([
+              ("count", .integer(reports.count)), ("withBytes", .integer(reports.withBytes)),
+              ("acknowledged", .integer(reports.acknowledged)),
+            ])
+          )
         }))
   }
 

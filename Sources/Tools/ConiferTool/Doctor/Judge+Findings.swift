@@ -8,78 +8,13 @@ extension Judge {
 
   /// All that was found.
   var findings: [DoctorFinding] {
-    refused + owned + verified + lost + queued + built + space + beside
+    refused + owned + verified + lost + queued + built + tidied + space + beside
   }
 
-  // MARK: What keeps it from being opened
-
-  private var refused: [DoctorFinding] {
-    guard let refusal = examination.refusal else { return [] }
-    let (plain, remedy) = words(refusal.code)
-    return [
-      DoctorFinding(
-        refusal.code, needsCare: true, values.sentence(refusal.message, orElse: plain), remedy)
-    ]
-  }
-
-  /// What a code means, without a name of the data, and what helps.
-  private func words(_ code: String) -> (plain: String, remedy: String) {
-    switch code {
-    case "no-store":
-      (
-        "There is no store at this place.",
-        "Look for the path in the app's configuration; conifer import, set or the app makes a new store."
-      )
-    case "foreign":
-      (
-        "The files are not a store of this kind.",
-        "Name the kind that it is, or another directory; nothing there belongs to this store."
-      )
-    case "newer-format":
-      (
-        "A newer version of Conifer has written the store.",
-        "Update the app and this tool, which is \(ConiferCommand.version)."
-      )
-    case "wrong-key" where examination.address.keyFile == nil:
-      (
-        "The store is encrypted, and no key was given.",
-        "Name the file with its key: conifer doctor '\(url)' --key-file FILE."
-      )
-    case "wrong-key":
-      (
-        "The key does not fit the store, or the store is not encrypted.",
-        "Try the key from before or after the last conifer rotate, or leave --key-file out; without its key nothing "
-          + "of an encrypted store can be read."
-      )
-    case "denied":
-      (
-        "The system does not let this process read the store.",
-        "Run the command as the user that owns the directory, or give yours access to it and all files in it."
-      )
-    case "unfinished":
-      (
-        "The store is not whole: a migration or a salvage into it was cut short.",
-        "Run the same conifer migrate again, or open the store in the app: both go on where it was."
-      )
-    case "not-checked":
-      (
-        "The store was not checked: a copy of it does not fit into the directory for temporary files.",
-        "Name a directory with more room: TMPDIR=/large/place conifer doctor '\(url)'."
-      )
-    case "device-locked": ("The device is locked.", "Unlock it, and try again.")
-    case "full":
-      ("The disk or the quota is full.", "Free space on the volume, and try again.")
-    case "unsupported":
-      (
-        "This build of the tool cannot open the store.",
-        "Build conifer with the traits of the app: Zstd for compressed stores, Encryption for encrypted ones."
-      )
-    default:
-      (
-        "The system failed to read the store.",
-        "Check the volume; copy the files to another one before anything else is tried."
-      )
-    }
+  /// A remedy that changes the store: nothing is to be changed in one that is not sound.
+  private func changing(_ remedy: String) -> String {
+    let isSound = examination.verification.map(\.isSound) ?? true
+    return isSound ? remedy : "First take care of the damage: this would change the store."
   }
 
   // MARK: Who has it
@@ -120,11 +55,13 @@ extension Judge {
     }
     if let opening = verification.opening { found.append(reported(opening)) }
     if let silence = examination.silence {
+      let isOfCopy = silence.isOfCopy
       found.append(
         DoctorFinding(
           "not-checked", needsCare: true,
-          "Queue, space and reports could not be read: "
-            + values.sentence(silence, orElse: "the copy could not be read") + ".", salvaging))
+          "Queue, space and reports could not be read. "
+            + values.sentence(silence.message, orElse: "The copy could not be read."),
+          isOfCopy ? checkingAgain : salvaging))
     }
     let locked = verification.locked.reduce(0) { $0 + ($1.member("records").count ?? 0) }
     if locked > 0 {
@@ -176,9 +113,12 @@ extension Judge {
   }
 
   private var salvaging: String {
-    "Copy the directory first. An app's cache that can still be opened mends itself: damaged data is fetched again, "
+    let keys =
+      examination.address.keyFile == nil ? "" : " --from-key-file FILE --to-key-file NEW-FILE"
+    return
+      "Copy the directory first. An app's cache that can still be opened mends itself: damaged data is fetched again, "
       + "damaged writes are set aside with their bytes. Otherwise openOrSalvage() in the app, or conifer salvage "
-      + "'\(url)' NEW-URL, saves what can be read into a new store, queues first."
+      + "'\(url)' NEW-URL\(keys), saves what can be read into a new store, queues first."
   }
 
   /// What is damaged, in words: by kind, with the first places.
@@ -227,15 +167,17 @@ extension Judge {
   // MARK: What it has lost
 
   private var lost: [DoctorFinding] {
-    incidents.map { kind, count, kept in
+    incidents.filter { $0.count > 0 }.map { reports in
+      let (count, kept) = (reports.count, reports.withBytes)
       let list = "conifer incidents \(target) lists them."
-      switch kind {
+      switch reports.kind {
       case Incident.Kind.writeSetAside.rawValue:
         return DoctorFinding(
           "writes-set-aside", needsCare: true,
           "Set aside from the queue, and never sent: \(Figures.some(count, "damaged write")), \(Figures.count(kept)) with the bytes.",
-          "\(list) conifer incidents NUMBER \(target) > FILE writes the bytes of one to a file; make such a write anew "
-            + "in the app.")
+          "\(list) conifer incidents ID \(target) > FILE writes the bytes of one to a file; make such a write anew "
+            + "in the app. Then conifer incidents --acknowledge \(target) ends this finding, and keeps the reports."
+        )
       case Incident.Kind.cacheRangeDropped.rawValue:
         return DoctorFinding(
           "data-dropped",
@@ -251,16 +193,8 @@ extension Judge {
   }
 
   private var queued: [DoctorFinding] {
-    var found: [DoctorFinding] = []
-    let (waiting, rejected, unknown) = (total("waiting"), total("rejected"), total("unknown"))
-    if rejected > 0 {
-      found.append(
-        DoctorFinding(
-          "rejected-writes", needsCare: true,
-          "The server has refused \(Figures.some(rejected, "write")); they wait for the app's decision.",
-          "conifer queue list \(target) shows why; then conifer queue retry or discard, each with --tree and --identity."
-        ))
-    }
+    var found = rejected
+    let (waiting, unknown) = (total("waiting"), total("unknown"))
     if waiting > 0 {
       let age = oldest.map { ", the oldest for \(Figures.age(milliseconds: $0))" } ?? ""
       let sent =
@@ -271,23 +205,49 @@ extension Judge {
           "Waiting to be sent: \(Figures.some(waiting, "write"))\(age).\(sent)",
           "They are sent while the app is connected and signed in as the user who made them."))
     }
-    let incomplete = inside.member("trees").children.reduce(0) {
-      $0 + ($1.node.member("incomplete").count ?? 0)
-    }
+    let incomplete = trees.reduce(0) { $0 + ($1.member("incomplete").count ?? 0) }
     if incomplete > 0 {
       found.append(
         DoctorFinding(
           "incomplete-queries",
           "Tracked queries that are not complete: \(Figures.count(incomplete)).",
-          "The app completes them when it listens again; after an import that was killed, import again."
-        ))
+          "The app completes them when it listens again. After an import that was killed, import again, with --replace: "
+            + "conifer queries --incomplete \(target) --tree TREE shows the path of each."))
     }
     return found
   }
 
+  /// Writes that a server has refused, by queue.
+  private var rejected: [DoctorFinding] {
+    let count = total("rejected")
+    guard count > 0 else { return [] }
+    let queues = trees.flatMap { tree in
+      tree.member("lanes").children.map(\.node)
+        .filter { ($0.member("rejected").count ?? 0) > 0 }
+        .map { (tree.member("name").text ?? "", $0.member("identity").text ?? "") }
+    }
+    let commands = queues.prefix(3).map { name, identity in
+      let options =
+        "--tree=\(values.word(name, orElse: "TREE")) --identity=\(values.word(identity, orElse: "IDENTITY")) "
+        + target
+      return
+        "conifer queue list \(options) shows the ID and the reason of each, conifer queue retry ID \(options) sends "
+        + "one again, and conifer queue discard ID \(options) gives it up: what it wrote is lost."
+    }
+    let rest = queues.count - commands.count
+    let more =
+      rest > 0 ? ["The same for \(Figures.some(rest, "other queue")), with their own names."] : []
+    return [
+      DoctorFinding(
+        "rejected-writes", needsCare: true,
+        "The server has refused \(Figures.some(count, "write")); they wait for the app's decision.",
+        (commands + more).joined(separator: " "))
+    ]
+  }
+
   private var built: [DoctorFinding] {
-    let building = inside.member("trees").children.flatMap { tree in
-      tree.node.member("indexes").children.filter { $0.node.member("ready").leaf != .bool(true) }
+    let building = trees.flatMap { tree in
+      tree.member("indexes").children.filter { $0.node.member("ready").leaf != .bool(true) }
         .map { values.name($0.node.member("name").text ?? "") }
     }
     var found: [DoctorFinding] = []
@@ -296,16 +256,36 @@ extension Judge {
         DoctorFinding(
           "indexes-building",
           "Declared indexes that are not built yet: \(Figures.count(building.count)) (\(building.prefix(3).joined(separator: ", "))).",
-          "The app builds them while it is idle; conifer tidy \(target) does it now."))
+          changing("The app builds them while it is idle; conifer tidy \(target) does it now.")))
     }
     if newDictionaries > 0 {
       found.append(
         DoctorFinding(
           "dictionaries-due",
           "Compression dictionaries that are due, since the data has changed or has none: \(Figures.count(newDictionaries)).",
-          "The app makes them while it is idle; conifer tidy \(target) does it now."))
+          changing("The app makes them while it is idle; conifer tidy \(target) does it now.")))
     }
     return found
+  }
+
+  /// What kept the copy from being tidied to the end.
+  private var tidied: [DoctorFinding] {
+    guard let code = inside.member("tidying").member("failure").text else { return [] }
+    let failure = Failure(code, .io, "")
+    guard !failure.isOfCopy else {
+      return [
+        DoctorFinding(
+          "not-checked", needsCare: true,
+          "What tidying gives back was not found out (\(code)): the copy could not be tidied.",
+          checkingAgain)
+      ]
+    }
+    return [
+      DoctorFinding(
+        "tidying-fails", needsCare: true,
+        "Tidying a copy of the store fails (\(code)), so that its files only grow.",
+        "conifer verify --copy \(target) tells what is wrong. \(salvaging)")
+    ]
   }
 
   // MARK: Space
@@ -328,8 +308,9 @@ extension Judge {
         DoctorFinding(
           "over-budget", needsCare: true,
           "The cache takes \(Figures.bytes(cache)), more than its budget of \(Figures.bytes(budget)).",
-          "conifer evict \(target) brings it under that, except for what is pinned (conifer pins).")
-      )
+          changing(
+            "conifer evict \(target) brings it under that, except for what is pinned (conifer pins \(target))."
+          )))
     }
     let after = inside.member("tidying")
     if let file = inside.member("size").member("file").count,
@@ -339,7 +320,7 @@ extension Judge {
         DoctorFinding(
           "untidy",
           "Tidying would give back \(Figures.bytes(file - shrunk)) of \(Figures.bytes(file)).",
-          "The app tidies while it is idle; conifer tidy \(target) does it now."))
+          changing("The app tidies while it is idle; conifer tidy \(target) does it now.")))
     }
     // Of a small store the reason is its size.
     if let why = after.member("why").text, bytes > 16 << 20 {
@@ -355,16 +336,46 @@ extension Judge {
         DoctorFinding(
           "set-aside-store",
           "\(told(path)) has the files of a damaged store, which this one has replaced.",
-          "Remove it when you know that the new store has everything.")
-      case .salvage(let path):
-        DoctorFinding(
-          "salvage-left", "\(told(path)) was left by a salvage that was killed.",
-          "Salvage again, which makes it anew, or remove it.")
+          examination.isSettled
+            ? "When you know that this store has everything, remove the files in it, and keep the empty directory: while its "
+              + "name is taken, no number of a write is given twice."
+            : "Keep it until this store is opened and sound.")
+      case .salvage(let path, let work): salvage(path, work)
       case .migrated(let path):
         DoctorFinding(
           "migrated", "\(told(path)) is a store that was migrated, and is not used any more.",
           "Remove it when you know that the new store has everything.")
       }
+    }
+  }
+
+  /// A directory in which a salvage makes a store. It may hold the only copy of what was saved, so removing it is advised only
+  /// where surely nothing needs it.
+  private func salvage(_ path: String, _ work: Beside.Work) -> DoctorFinding {
+    switch work {
+    case .running:
+      DoctorFinding(
+        "salvage-running", "A salvage is at work in \(told(path)).",
+        "Wait until it has ended, and leave the directory alone.")
+    case .unfinished:
+      DoctorFinding(
+        "salvage-left",
+        "\(told(path)) is of a salvage that was cut short, and may hold the only copy of what was saved.",
+        "Leave it alone, and open the store in the app, which goes on with it.")
+    case .left where examination.isSettled:
+      DoctorFinding(
+        "salvage-left",
+        "\(told(path)) was left by a salvage that was killed; this store does not need it.",
+        "Remove it, or leave it to the next salvage, which makes it anew.")
+    case .left:
+      DoctorFinding(
+        "salvage-left", "\(told(path)) was left by a salvage that was killed.",
+        "Salvage again, which makes it anew.")
+    case .unknown:
+      DoctorFinding(
+        "salvage-left",
+        "\(told(path)) has the name of a salvage's directory, and is in the way of the next one.",
+        "Find out who made it; another directory of that name is not the tool's.")
     }
   }
 

@@ -5,8 +5,11 @@ import ConiferStorage
 enum StoreFacts {
   static func of(_ backend: any StorageBackend) throws -> [(String, Report)] {
     let traits = backend.traits
-    let (usage, trees, incidents) = try backend.inspect { view in
-      (try view.usage(nil), try view.trees(), try view.incidents())
+    let (usage, trees, incidents, acknowledged) = try backend.inspect { view in
+      (
+        try view.usage(nil), try view.trees(), try view.incidents(),
+        try IncidentAcknowledgements(view)
+      )
     }
     let names = Dictionary(trees.map { ($0.id, $0.name) }) { first, _ in first }
     let space = try (backend as? any EvictingBackend)?.space()
@@ -26,6 +29,7 @@ enum StoreFacts {
               ("kind", .string(incident.kind.rawValue)),
               ("tree", .optional(names[incident.tree])), ("place", .string(incident.place)),
               ("bytes", .integer(incident.bytes.count)),
+              ("acknowledged", .bool(acknowledged.contains(incident))),
             ])
           })
       ),

@@ -17,6 +17,11 @@ struct Completeness {
   /// The edits of the first commit.
   private(set) var taken: [StorageEdit] = []
 
+  /// Whether the mark of an import that was killed stands at a place.
+  static func isMarked(_ view: any StorageView, _ tree: TreeID, _ target: Path) throws -> Bool {
+    try view.trackedQuery(tree, target, TrackedQuery.defaultParameters)?.query.resumeToken == token
+  }
+
   /// Finds what an import touches.
   ///
   /// - Parameters:

@@ -27,7 +27,7 @@ struct Failure: Error, CustomStringConvertible {
 
   /// The code and the message in one line.
   var description: String {
-    "\(code): \(message)".split(whereSeparator: \.isNewline).joined(separator: " ")
+    "\(code): \(message)".split(whereSeparator: \.isNewline).joined(separator: " ").shown
   }
 
   /// `{"error":{…}}` in one line.

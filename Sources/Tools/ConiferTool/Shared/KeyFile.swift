@@ -8,9 +8,22 @@ import ConiferTree
 enum KeyFile {
   static let variable = "CONIFER_KEY_FILE"
 
-  /// The file that the command line or the environment names, or nil.
+  /// The file that the command line or the environment names, or nil; an empty name is none.
   static func path(_ named: String?, _ console: Console) -> String? {
-    named ?? console.environment(variable)
+    (named ?? console.environment(variable)).flatMap { $0.isEmpty ? nil : $0 }
+  }
+
+  /// Refuses a file that can be read only once, for commands that read it in several processes.
+  ///
+  /// - Throws: `bad-key`.
+  static func requireRereadable(_ path: String?) throws(Failure) {
+    guard let path, !path.isEmpty, Platform.exists(path), !Platform.isRegularFile(path) else {
+      return
+    }
+    throw Failure(
+      "bad-key", .badData,
+      "\(path) is no regular file, and this command reads the key in several processes: put the key into a file that "
+        + "only you may read.")
   }
 
   /// The encryption with the key in a file, or nil when there is none.

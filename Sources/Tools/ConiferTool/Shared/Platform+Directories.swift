@@ -34,6 +34,32 @@ extension Platform {
     return Int(status.st_size)
   }
 
+  /// Whether a path names a symbolic link.
+  static func isLink(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
+  }
+
+  /// Whether a path names a directory of this user, and no link to one.
+  static func isOwnDirectory(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+      && status.st_uid == geteuid()
+  }
+
+  /// The bytes of a regular file, or nil of a pipe or device.
+  static func size(_ descriptor: Int32) -> Int? {
+    var status = stat()
+    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+    return Int(status.st_size)
+  }
+
+  /// Whether an open file may be read or written by others than its owner.
+  static func isShared(_ descriptor: Int32) -> Bool {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 && status.st_mode & 0o077 != 0
+  }
+
   static func makeDirectory(_ path: String) throws(Failure) {
     guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
       throw failure("\(path) cannot be made")

@@ -12,6 +12,12 @@ enum Platform {
   static let standardOutput: Int32 = 1
   static let standardError: Int32 = 2
 
+  /// Ends the process by a signal, as if nobody had caught it.
+  static func end(by number: Int32) {
+    signal(number, SIG_DFL)
+    kill(getpid(), number)
+  }
+
   /// Ends the process.
   static func exit(_ status: Int32) -> Never {
     #if canImport(Darwin)
@@ -98,19 +104,6 @@ enum Platform {
 
   static func closeFile(_ descriptor: Int32) { _ = close(descriptor) }
 
-  /// The bytes of a regular file, or nil of a pipe or device.
-  static func size(_ descriptor: Int32) -> Int? {
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-    return Int(status.st_size)
-  }
-
-  /// Whether an open file may be read or written by others than its owner.
-  static func isShared(_ descriptor: Int32) -> Bool {
-    var status = stat()
-    return fstat(descriptor, &status) == 0 && status.st_mode & 0o077 != 0
-  }
-
   static func rewind(_ descriptor: Int32) throws(Failure) {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else {
       throw failure("The file cannot be read twice")
@@ -188,10 +181,16 @@ enum Platform {
     #endif
   }
 
-  /// A fresh directory for temporary files.
-  static func temporaryDirectory(prefix: String) throws(Failure) -> String {
+  /// The directory for temporary files.
+  static var temporaryRoot: String {
     var root = environment("TMPDIR") ?? "/tmp"
     while root.count > 1, root.hasSuffix("/") { root.removeLast() }
+    return root
+  }
+
+  /// A fresh directory for temporary files.
+  static func temporaryDirectory(prefix: String) throws(Failure) -> String {
+    let root = temporaryRoot
     var template = Array("\(root)/\(prefix)-XXXXXX".utf8CString)
     guard mkdtemp(&template) != nil else { throw failure("No directory can be made in \(root)") }
     return template.withUnsafeBufferPointer { text in

@@ -41,13 +41,18 @@ struct StoreAddress {
   var absolute: String { Platform.absolute(directory) }
 
   /// The URL with some options replaced, and elsewhere if asked for.
-  func url(at directory: String? = nil, _ changes: [(name: String, value: String)]) -> String {
+  func url(
+    at directory: String? = nil, _ changes: [(name: String, value: String)] = []
+  ) -> String {
     let kept = url.options.filter { option in !changes.contains { $0.name == option.name } }
     let options = kept.map { ($0.name, $0.value) } + changes
     let query = options.map { "\($0.0)=\(Self.escaped($0.1))" }.joined(separator: "&")
     let path = Self.escaped(directory ?? self.directory)
     return "\(kind.name)://\(path)" + (query.isEmpty ? "" : "?\(query)")
   }
+
+  /// The URL of a directory's store of the kind, without options.
+  func plain(_ directory: String) -> String { "\(kind.name)://\(Self.escaped(directory))" }
 
   /// How a store is opened that nothing may be evicted from or dropped.
   func configuration(
@@ -72,12 +77,12 @@ struct StoreAddress {
     }
   }
 
-  /// Text as it stands in a store's URL.
+  /// Text as it stands in a store's URL, also between the quotes of a command.
   static func escaped(_ text: String) -> String {
     text.utf8.reduce(into: "") { text, byte in
       let isPlain =
         byte > 0x20 && byte < 0x7F
-        && ![UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "&")]
+        && ![UInt8(ascii: "%"), UInt8(ascii: "?"), UInt8(ascii: "&"), UInt8(ascii: "'")]
           .contains(byte)
       let hex = String(byte, radix: 16)
       text += isPlain ? String(UnicodeScalar(byte)) : "%" + (byte < 16 ? "0" : "") + hex

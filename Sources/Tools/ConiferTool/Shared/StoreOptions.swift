@@ -30,10 +30,14 @@ struct StoreOptions: ParsableArguments {
   }
 
   /// The configuration of the URL; the cache has no budget unless the URL sets one.
-  func configuration(_ console: Console) throws -> StorageConfiguration {
+  ///
+  /// - Parameter role: that of a store whose URL names none.
+  func configuration(
+    _ console: Console, role: StoreRole = .cache
+  ) throws -> StorageConfiguration {
     let encryption = try KeyFile.encryption(in: KeyFile.path(keyFile, console), console)
     return try Tool.registry.configuration(
-      url(console), defaults: StorageOptions(budget: nil, encryption: encryption))
+      url(console), defaults: StorageOptions(budget: nil, role: role, encryption: encryption))
   }
 }
 
@@ -180,10 +184,13 @@ extension StoreOptions {
   }
 
   /// Opens a store that is there, and closes it afterwards.
+  ///
+  /// - Parameter role: that of a store whose URL names none.
   func inspecting<R>(
-    _ console: Console, _ body: (any StorageBackend) async throws -> R
+    _ console: Console, role: StoreRole = .cache,
+    _ body: (any StorageBackend) async throws -> R
   ) async throws -> R {
-    let configuration = try configuration(console)
+    let configuration = try configuration(console, role: role)
     guard try Self.isPresent(configuration) else {
       throw Failure.missing(
         "no-store",
@@ -211,8 +218,12 @@ extension StoreOptions {
     let met = try backend.inspect { try $0.incidentPosition() }.count(since: before)
     if met > 0 {
       console.note(
-        "conifer: damaged: \(met) damaged records were set aside; what was told lacks their data. "
-          + "conifer stats tells which, conifer queries --incomplete what to fetch again.")
+        backend.traits.role == .cache
+          ? "conifer: damaged: \(met) damaged records were set aside; what was told lacks their data. "
+            + "conifer stats tells which, conifer queries --incomplete what to fetch again."
+          : "conifer: damaged: \(met) damaged records were met. Data stays as it is, and nothing of it was dropped: "
+            + "role=cache in the URL of an app's cache does that. conifer stats tells which they are."
+      )
     }
     return result
   }

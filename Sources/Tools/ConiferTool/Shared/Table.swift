@@ -5,8 +5,8 @@ struct Table {
   /// A table under headings; no headings, no line for them.
   init(_ headings: [String] = []) { rows = headings.isEmpty ? [] : [headings] }
 
-  mutating func add(_ cells: String...) { rows.append(cells) }
-  mutating func add(_ cells: [String]) { rows.append(cells) }
+  mutating func add(_ cells: String...) { add(cells) }
+  mutating func add(_ cells: [String]) { rows.append(cells.map(\.shown)) }
 
   /// One line a row; the last column is not padded.
   var lines: [String] {

@@ -10,10 +10,13 @@ struct StoreVerification {
   /// How the process died, if it did, and what it was reading then.
   let death: String?
 
+  init(report: Node, death: String? = nil) { (self.report, self.death) = (report, death) }
+
   /// Checks a store; nothing in it is evicted or dropped meanwhile.
   ///
   /// - Parameter directory: that of a copy that is checked in place of the store; what is told names the store.
-  /// - Throws: a `Failure` when it cannot be opened.
+  /// - Throws: a `Failure` when it cannot be opened; `not-checked` for what says nothing about the store: a process that
+  ///   cannot be started or was killed, and a copy that cannot be read or written.
   static func run(
     _ address: StoreAddress, at directory: String? = nil, _ console: Console
   ) throws -> StoreVerification {
@@ -23,13 +26,15 @@ struct StoreVerification {
     let url = address.url(
       at: directory, [("budget", "unlimited"), ("role", StoreRole.authority.rawValue)])
     let key = address.keyFile.map { ["--key-file", $0] } ?? []
-    let end = try Worker.run(["verify-worker", "--store", url] + key) { told in
-      let bytes = told.member("bytes").count ?? 0
-      last = "\(told.member("phase").text ?? ""), behind \(Figures.bytes(bytes))"
-      let expected = told.member("expected").count ?? 0
-      if expected > 0 {
-        if bar == nil { bar = Progress("checking", total: expected, console) }
-        bar?.advance(to: bytes)
+    let end = try Failure.asNotChecked {
+      try Worker.run(["verify-worker", "--store", url] + key) { told in
+        let bytes = told.member("bytes").count ?? 0
+        last = "\(told.member("phase").text ?? ""), behind \(Figures.bytes(bytes))"
+        let expected = told.member("expected").count ?? 0
+        if expected > 0 {
+          if bar == nil { bar = Progress("checking", total: expected, console) }
+          bar?.advance(to: bytes)
+        }
       }
     }
     func words(_ text: String) -> String {
@@ -38,13 +43,15 @@ struct StoreVerification {
     switch end {
     case .result(let report):
       return StoreVerification(report: report.mappingTexts(words), death: nil)
+    case .stopped(let how): throw Failure.stopped(how)
     case .died(let how):
       return StoreVerification(
         report: .empty, death: "the engine died (\(how)) reading \(last)")
     case .failure(let failure):
       let message = words(failure.message)
       guard failure.status == .damaged else {
-        throw Failure(failure.code, failure.status, message)
+        let told = Failure(failure.code, failure.status, message)
+        throw directory != nil && told.isOfCopy ? Failure.notChecked(told) : told
       }
       return StoreVerification(report: .empty, death: "opening failed: \(message)")
     }

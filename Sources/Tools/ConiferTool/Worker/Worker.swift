@@ -9,8 +9,10 @@ struct Worker {
   enum End {
     case result(Node)
     case failure(Failure)
-    /// The process died by a signal, or without a word.
+    /// The process died of what it did, or without a word.
     case died(String)
+    /// Somebody has killed the process, or the system did for want of memory: what it was doing tells nothing.
+    case stopped(String)
   }
 
   /// Runs a command to its end.
@@ -21,7 +23,10 @@ struct Worker {
   static func run(
     _ arguments: [String], of program: String? = nil, _ progress: (Node) -> Void
   ) throws -> End {
-    let child = try ChildProcess(arguments, of: program)
+    let child = try Interruption.killing { () throws(Failure) in
+      try ChildProcess(arguments, of: program)
+    }
+    defer { Interruption.needNotKill(child) }
     var end: End?
     while let line = try child.line() {
       guard let message = try? Node(json: line) else { continue }
@@ -33,6 +38,8 @@ struct Worker {
       if !result.isEmpty { end = .result(result) }
     }
     switch try child.wait() {
+    case .killed(let signal) where ChildProcess.isFromOutside(signal):
+      return .stopped("signal \(signal)")
     case .killed(let signal): return .died("signal \(signal)")
     case .exited(let status): return end ?? .died("status \(status)")
     }
