@@ -108,7 +108,10 @@ import Testing
     // Rows of before the first release do not tell it.
     let old: Bytes = [3, 0x63, 0x2F, 0x64, 2, 1, 1, 0x6E, 3, 2, 1, 1, 1, 0x6E]
     let key: Bytes = [0, 0, 0, 1, 0]
-    #expect(try OverlayRows.overlay(key, Record.seal(Spaces.overlays, key, old)) == overlay)
+    #expect(
+      try OverlayRows.overlay(
+        .init(space: Spaces.overlays, key: key, value: Record.seal(Spaces.overlays, key, old)))
+        == overlay)
   }
 
   @Test(arguments: Seeded.seeds(2))

@@ -73,6 +73,11 @@ public struct Overlay: Sendable, Hashable {
       stamped: touched.stamped.intersection(places))
   }
 
+  /// Whether the fields that it shows depend on the document's.
+  package var needsFields: Bool {
+    if case .patch = effect { true } else { false }
+  }
+
   /// The document as it is shown until the server has answered.
   public func applied(to document: Document) -> Document {
     switch effect {

@@ -42,8 +42,7 @@ package enum Spaces {
   package static let indexes = Space(id: 16, shape: .rows)
   /// Dictionaries that zstd compresses a tree's data with, by number.
   package static let dictionaries = Space(id: 17, shape: .blobs)
-  /// Overlays by path, as stores from before the first release have them; opening the store removes
-  /// them.
+  /// Overlays by path, as stores from before the first release have them.
   package static let earlierOverlays = Space(id: 18, shape: .rows)
   /// Collections of documents by id.
   package static let collections = Space(id: 19, shape: .rows)

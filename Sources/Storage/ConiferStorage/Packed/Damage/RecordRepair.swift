@@ -66,9 +66,7 @@ struct RecordRepair {
     switch cost {
     case .runsOfDictionary: return try isDictionaryDamaged(key, stored, info)
     case .index: return try isIndexDamaged(key, stored, info)
-    case .overlays:
-      return space == Spaces.earlierOverlays
-        ? stored != nil : isOverlayDamaged(key, stored, info)
+    case .overlays: return isOverlayDamaged(space, key, stored, info)
     case .collections:
       let rows = CollectionRows(view: tx, tree: info.id)
       return stored.map { (try? rows.collection(key, $0)) == nil } ?? false

@@ -73,22 +73,40 @@ struct DocumentFinder {
   }
 
   /// Adds the documents that waiting writes change and that match then.
+  ///
+  /// Of a document whose fields are all written, the server's word is read only if it is among those
+  /// that are given.
   private func addPending(
     _ pending: [DocumentPath: Overlay], over found: inout FoundDocuments, _ target: DocumentTarget
   ) throws(StoreError) {
     var added: [Document] = []
-    for overlay in pending.values {
-      let base = try documents.document(overlay.path)
-      if base.state != .unseen {
-        found.documentsRead += 1
-        found.documentsDecoded += 1
-      }
+    for overlay in pending.values where overlay.effect != .delete {
+      let base =
+        overlay.needsFields
+        ? try base(of: overlay, &found) : Document(overlay.path, .unseen)
       let document = overlay.applied(to: base)
       if target.matches(document) { added.append(document) }
     }
     guard !added.isEmpty else { return }
     let all = (found.documents + added).sorted { target.compare($0, $1) < 0 }
     found.documents = target.limit.map { Array(all.prefix($0)) } ?? all
+    for index in found.documents.indices {
+      guard let overlay = pending[found.documents[index].path], !overlay.needsFields else {
+        continue
+      }
+      found.documents[index] = overlay.applied(to: try base(of: overlay, &found))
+    }
+  }
+
+  private func base(
+    of overlay: Overlay, _ found: inout FoundDocuments
+  ) throws(StoreError) -> Document {
+    let base = try documents.document(overlay.path)
+    if base.state != .unseen {
+      found.documentsRead += 1
+      found.documentsDecoded += 1
+    }
+    return base
   }
 
   private func explanation(

@@ -60,7 +60,7 @@ struct OverlayEditor {
   func rebuild(_ path: DocumentPath, measuring new: Set<WriteID> = []) throws(StoreError) {
     let place = DocumentKey.treePath(path)
     let base = try Self.knownBase(path, documents.runs)
-    let isLater = try rows.isLater(rows.key(path))
+    let isLater = try rows.isLater(path)
     if base == nil || isLater, try reader.isTouched(place) { return }
     var batches: [MutationBatch] = []
     var shown = base
@@ -128,6 +128,9 @@ struct OverlayEditor {
   }
 
   private func set(_ overlay: Overlay?, _ path: DocumentPath) throws(StoreError) {
+    if try EarlierOverlays.areThere(tx, lane.tree) {
+      try tx.delete(Spaces.earlierOverlays, rows.key(Spaces.earlierOverlays, path))
+    }
     let key = rows.key(path)
     guard let overlay else { return try tx.delete(Spaces.overlays, key) }
     try tx.put(Spaces.overlays, key, payload: OverlayRows.payload(overlay))
@@ -138,12 +141,14 @@ struct OverlayEditor {
   func rebuildAll() throws(StoreError) {
     guard try reader.isReadable() else { return }
     // Overlays that a later version wrote, or whose document it wrote, are kept.
-    var kept: Set<Bytes> = []
-    for (key, value) in try tx.entries(Spaces.overlays, prefix: rows.prefix) {
-      if try staysAsItIs(key, value) {
-        kept.insert(key)
-      } else {
-        try tx.delete(Spaces.overlays, key)
+    var kept: Set<DocumentPath> = []
+    for space in try rows.spaces() {
+      for (key, value) in try tx.entries(space, prefix: rows.prefix) {
+        if let path = try pathToKeep(.init(space: space, key: key, value: value)) {
+          kept.insert(path)
+        } else {
+          try tx.delete(space, key)
+        }
       }
     }
     let prefix = rows.prefix + [QueueReader.Section.unanswered.rawValue]
@@ -158,7 +163,7 @@ struct OverlayEditor {
         }
         guard let payload = entry??.payload, let batch = MutationBatch(payload) else { continue }
         for (path, part) in batch.parts.sorted(by: { $0.key < $1.key })
-        where !kept.contains(rows.key(path)) {
+        where !kept.contains(path) {
           guard let base = try Self.knownBase(path, documents.runs) else { continue }
           try set(Overlay(of: [part], behind: try rows.overlay(path), over: base), path)
         }
@@ -168,11 +173,13 @@ struct OverlayEditor {
     }
   }
 
-  /// Whether a later version wrote a row, or its document.
-  private func staysAsItIs(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Bool {
-    if try rows.isLater(key) { return true }
-    let overlay = try undamaged { () throws(StoreError) in try OverlayRows.overlay(key, value) }
-    guard let path = overlay?.path else { return false }
-    return try Self.knownBase(path, documents.runs) == nil
+  /// The document of a row that a later version wrote, or whose document it wrote.
+  private func pathToKeep(_ row: OverlayRows.Row) throws(StoreError) -> DocumentPath? {
+    if OverlayRows.isLater(row) { return OverlayRows.path(row) }
+    let overlay = try undamaged { () throws(StoreError) in try OverlayRows.overlay(row) }
+    guard let path = overlay?.path, try Self.knownBase(path, documents.runs) == nil else {
+      return nil
+    }
+    return path
   }
 }

@@ -107,14 +107,18 @@ struct OverlayMaintainer {
   mutating func willChangeBase(_ path: DocumentPath, in tree: TreeID) throws(StoreError) {
     bases[tree, default: []].append(path)
     // Without an overlay there is nothing that could be kept.
-    guard try tx.usage(tree).bytes[Spaces.overlays.id] ?? 0 > 0 else { return }
+    let bytes = try tx.usage(tree).bytes
+    let spaces = [Spaces.overlays, Spaces.earlierOverlays].filter { bytes[$0.id] ?? 0 > 0 }
+    guard !spaces.isEmpty else { return }
     if waiting[tree] == nil { waiting[tree] = try QueueReader.lanes(tx, tree) }
     for lane in waiting[tree] ?? [] {
-      let key = OverlayRows(view: tx, lane: lane).key(path)
+      let rows = OverlayRows(view: tx, lane: lane)
       // An overlay that cannot be read, for example for lack of a key, is rebuilt or kept by the
       // code that reads it.
-      let isThere = try? tx.get(Spaces.overlays, key, { _ in true })
-      if isThere == true { try record(path, in: lane, answeredThrough: 0) }
+      let isThere = spaces.contains { space in
+        (try? tx.get(space, rows.key(space, path), { _ in true })) == true
+      }
+      if isThere { try record(path, in: lane, answeredThrough: 0) }
     }
   }
 

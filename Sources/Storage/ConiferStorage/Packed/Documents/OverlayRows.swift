@@ -7,8 +7,9 @@ import ConiferTree
 ///
 /// Key: the lane as in the queue, then the id of the document's collection as a segment of a path
 /// key, then the document's path key; a long key is cut and ends in a hash. So a query of a
-/// collection or of a group reads the rows of its own documents alone. Payload: the path, then 1 and fields, 2, fields and their mask, or 3 for a deletion; then,
-/// with a flag, the mask of the fields whose previous values are the document's.
+/// collection or of a group reads the rows of its own documents alone. Payload: the path, then 1 and
+/// fields, 2, fields and their mask, or 3 for a deletion; then, with a flag, the mask of the fields
+/// whose previous values are the document's.
 struct OverlayRows {
   private enum Effect {
     static let set: UInt8 = 1
@@ -16,6 +17,13 @@ struct OverlayRows {
     static let delete: UInt8 = 3
     /// Set when the row lists the fields whose previous values are the document's.
     static let hasStampedMask: UInt8 = 0x80
+  }
+
+  /// A stored overlay.
+  struct Row {
+    let space: Space
+    let key: Bytes
+    let value: Bytes
   }
 
   /// How many bytes of id and path key a row holds: with an identity of 256 bytes, a key has no room
@@ -27,9 +35,15 @@ struct OverlayRows {
 
   var prefix: Bytes { QueueReader.prefix(lane) }
 
+  // MARK: Keys
+
   /// The row of a document.
-  func key(_ path: DocumentPath) -> Bytes {
-    let name = Self.segment(path.collection.id) + DocumentKey.encode(path)
+  func key(_ path: DocumentPath) -> Bytes { key(Spaces.overlays, path) }
+
+  /// The row of a document in a space: in the earlier one its key does not begin with an id.
+  func key(_ space: Space, _ path: DocumentPath) -> Bytes {
+    let id = space == Spaces.overlays ? Self.segment(path.collection.id) : []
+    let name = id + DocumentKey.encode(path)
     guard name.count > Self.longestKey else { return prefix + name }
     return prefix + name.prefix(Self.longestKey) + StoreKey.number(XXHash64.hash(name))
   }
@@ -37,22 +51,38 @@ struct OverlayRows {
   private static func segment(_ id: String) -> Bytes { PathKey.encode(Path([Key(id)]), .documents) }
 
   /// The document of a row; nil when its key was cut, or is none.
-  func document(_ key: Bytes) -> DocumentPath? {
+  func document(_ space: Space, _ key: Bytes) -> DocumentPath? {
     let name = Bytes(key.dropFirst(prefix.count))
     guard key.starts(with: prefix), name.count <= Self.longestKey,
-      let path = PathKey.path(name, .documents), path.count == 3
+      let path = PathKey.path(name, .documents)
     else { return nil }
-    return DocumentKey.document(Path(Array(path.keys[1...])))
+    guard space == Spaces.overlays else { return DocumentKey.document(path) }
+    return path.count == 3 ? DocumentKey.document(Path(Array(path.keys[1...]))) : nil
+  }
+
+  // MARK: Reading
+
+  /// The spaces that may have rows of the lane.
+  func spaces() throws(StoreError) -> [Space] {
+    try EarlierOverlays.areThere(view, lane.tree)
+      ? [Spaces.overlays, Spaces.earlierOverlays] : [Spaces.overlays]
+  }
+
+  private func row(_ path: DocumentPath) throws(StoreError) -> Row? {
+    for space in try spaces() {
+      let key = key(space, path)
+      if let value = try view.value(space, key) { return Row(space: space, key: key, value: value) }
+    }
+    return nil
   }
 
   /// The overlay of a document.
   ///
   /// - Throws: `damaged`, `newerFormat` for one that a later version wrote.
   func overlay(_ path: DocumentPath) throws(StoreError) -> Overlay? {
-    let key = key(path)
-    guard let value = try view.value(Spaces.overlays, key) else { return nil }
-    let overlay = try Self.overlay(key, value)
-    guard overlay.path == path else { throw Damage.error(Spaces.overlays, key) }
+    guard let row = try row(path) else { return nil }
+    let overlay = try Self.overlay(row)
+    guard overlay.path == path else { throw Damage.error(row.space, row.key) }
     return overlay
   }
 
@@ -72,17 +102,20 @@ struct OverlayRows {
 
   /// The documents of all overlays, or of those of one collection, in their order; also of those that a later version wrote.
   func paths(in collection: CollectionPath? = nil) throws(StoreError) -> [DocumentPath] {
-    var paths: [DocumentPath] = []
-    for (key, value) in try rows(Self.beginning(collection)) {
-      guard let payload = Record.open(Spaces.overlays, key, value),
-        let path = payload.withUnsafeBytes({ bytes in
-          var reader = LentReader(bytes)
-          return reader.text().flatMap { try? DocumentPath($0) }
-        })
-      else { throw Damage.error(Spaces.overlays, key) }
-      if collection?.contains(path) ?? true { paths.append(path) }
+    var paths: Set<DocumentPath> = []
+    for row in try rows(Self.beginning(collection)) {
+      guard let path = Self.path(row) else { throw Damage.error(row.space, row.key) }
+      if collection?.contains(path) ?? true { paths.insert(path) }
     }
     return paths.sorted()
+  }
+
+  /// The document of a row, whatever version wrote it; nil for a damaged row.
+  static func path(_ row: Row) -> DocumentPath? {
+    Record.open(row.space, row.key, row.value)?.withUnsafeBytes { bytes in
+      var reader = LentReader(bytes)
+      return reader.text().flatMap { try? DocumentPath($0) }
+    }
   }
 
   /// What the rows of a collection begin with.
@@ -93,27 +126,38 @@ struct OverlayRows {
   private func overlays(
     _ beginning: Bytes, _ isWanted: (DocumentPath) -> Bool
   ) throws(StoreError) -> [Overlay] {
-    try rows(beginning).map { (key, value) throws(StoreError) in try Self.overlay(key, value) }
-      .filter { isWanted($0.path) }.sorted { $0.path < $1.path }
-  }
-
-  /// The rows that begin with some bytes; if these are longer than a row holds, possibly others too.
-  private func rows(_ beginning: Bytes) throws(StoreError) -> [(key: Bytes, value: Bytes)] {
-    try view.entries(Spaces.overlays, prefix: prefix + beginning.prefix(Self.longestKey))
-  }
-
-  static func overlay(_ key: Bytes, _ value: Bytes) throws(StoreError) -> Overlay {
-    try row(key, value).overlay
-  }
-
-  private static func row(
-    _ key: Bytes, _ value: Bytes
-  ) throws(StoreError) -> (overlay: Overlay, hasStampedMask: Bool) {
-    guard let payload = Record.open(Spaces.overlays, key, value) else {
-      throw Damage.error(Spaces.overlays, key)
+    var found: [DocumentPath: Overlay] = [:]
+    for row in try rows(beginning) {
+      let overlay = try Self.overlay(row)
+      // Of two rows that in the newer space comes first.
+      if isWanted(overlay.path), found[overlay.path] == nil { found[overlay.path] = overlay }
     }
-    if let row = payload.withUnsafeBytes(row) { return row }
-    guard payload.withUnsafeBytes(isLater) else { throw Damage.error(Spaces.overlays, key) }
+    return found.values.sorted { $0.path < $1.path }
+  }
+
+  /// The rows that begin with some bytes, and all earlier ones; if the bytes are longer than a row
+  /// holds, possibly others too.
+  private func rows(_ beginning: Bytes) throws(StoreError) -> [Row] {
+    var rows: [Row] = []
+    for space in try spaces() {
+      let start = space == Spaces.overlays ? beginning.prefix(Self.longestKey) : []
+      for (key, value) in try view.entries(space, prefix: prefix + start) {
+        rows.append(Row(space: space, key: key, value: value))
+      }
+    }
+    return rows
+  }
+
+  static func overlay(_ row: Row) throws(StoreError) -> Overlay { try content(row).overlay }
+
+  private static func content(
+    _ row: Row
+  ) throws(StoreError) -> (overlay: Overlay, hasStampedMask: Bool) {
+    guard let payload = Record.open(row.space, row.key, row.value) else {
+      throw Damage.error(row.space, row.key)
+    }
+    if let content = payload.withUnsafeBytes(content) { return content }
+    guard payload.withUnsafeBytes(isLater) else { throw Damage.error(row.space, row.key) }
     throw later
   }
 
@@ -125,12 +169,15 @@ struct OverlayRows {
         + "know: open the store with a newer one. Nothing was changed.")
   }
 
+  /// Whether a later version wrote the row of a document.
+  func isLater(_ path: DocumentPath) throws(StoreError) -> Bool {
+    try row(path).map(Self.isLater) ?? false
+  }
+
   /// Whether a later version wrote a row.
-  func isLater(_ key: Bytes) throws(StoreError) -> Bool {
-    guard let value = try view.value(Spaces.overlays, key),
-      let payload = Record.open(Spaces.overlays, key, value)
-    else { return false }
-    return payload.withUnsafeBytes(Self.isLater)
+  static func isLater(_ row: Row) -> Bool {
+    guard let payload = Record.open(row.space, row.key, row.value) else { return false }
+    return payload.withUnsafeBytes(isLater)
   }
 
   /// Whether bytes that are not a valid row have an effect that only a later version knows.
@@ -145,18 +192,17 @@ struct OverlayRows {
   /// document's. Rows from before the first release do not list them. Nil also for a row of a later
   /// version.
   func overlayWithStamps(_ path: DocumentPath) throws(StoreError) -> Overlay? {
-    let key = key(path)
-    guard let value = try view.value(Spaces.overlays, key) else { return nil }
+    guard let row = try row(path) else { return nil }
     do throws(StoreError) {
-      let row = try Self.row(key, value)
-      return row.hasStampedMask && row.overlay.path == path ? row.overlay : nil
+      let content = try Self.content(row)
+      return content.hasStampedMask && content.overlay.path == path ? content.overlay : nil
     } catch {
       guard error.code == .newerFormat else { throw error }
       return nil
     }
   }
 
-  private static func row(
+  private static func content(
     _ payload: UnsafeRawBufferPointer
   ) -> (overlay: Overlay, hasStampedMask: Bool)? {
     var reader = LentReader(payload)

@@ -5,12 +5,14 @@ import ConiferLeafStore
 /// Repairs overlays that cannot be read, or whose writes are lost, by rebuilding them from the
 /// queue.
 extension RecordRepair {
-  func isOverlayDamaged(_ key: Bytes, _ stored: Bytes?, _ info: TreeInfo) -> Bool {
+  func isOverlayDamaged(
+    _ space: Space, _ key: Bytes, _ stored: Bytes?, _ info: TreeInfo
+  ) -> Bool {
     guard let stored else { return false }
     guard let lane = Self.lane(key, info) else { return true }
     do throws(StoreError) {
-      let overlay = try OverlayRows.overlay(key, stored)
-      return OverlayRows(view: tx, lane: lane).key(overlay.path) != key
+      let overlay = try OverlayRows.overlay(.init(space: space, key: key, value: stored))
+      return OverlayRows(view: tx, lane: lane).key(space, overlay.path) != key
     } catch {
       return error.code != .newerFormat
     }
@@ -21,8 +23,7 @@ extension RecordRepair {
   ) throws(StoreError) {
     try tx.delete(space, key)
     guard let lane = Self.lane(key, info) else { return }
-    guard space == Spaces.overlays, let path = OverlayRows(view: tx, lane: lane).document(key)
-    else {
+    guard let path = OverlayRows(view: tx, lane: lane).document(space, key) else {
       return try rebuildOverlays(lane, info)
     }
     try OverlayEditor(tx, info, lane).rebuild(path)
@@ -38,10 +39,12 @@ extension RecordRepair {
   func rebuildOverlays(_ info: TreeInfo) throws(StoreError) {
     guard info.order == .documents else { return }
     let waiting = try QueueReader.lanes(tx, info.id)
-    let others = try QueueReader.lanes(tx, info.id, in: Spaces.overlays)
-    for lane in waiting + others.filter({ !waiting.contains($0) }) {
-      try rebuildOverlays(lane, info)
+    var others: Set<Lane> = []
+    for space in [Spaces.overlays, Spaces.earlierOverlays] {
+      others.formUnion(try QueueReader.lanes(tx, info.id, in: space))
     }
+    let left = others.subtracting(waiting).sorted { $0.identity < $1.identity }
+    for lane in waiting + left { try rebuildOverlays(lane, info) }
   }
 
   /// Whether a row is not a valid row of a document that a query matches.

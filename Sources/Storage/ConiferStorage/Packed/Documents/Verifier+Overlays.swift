@@ -6,21 +6,21 @@ extension Verifier {
   /// Checks that each overlay is the effect of its lane's waiting writes on its document, and that
   /// none is missing.
   func checkOverlays() throws(StoreError) {
-    // Opening the store replaces those that can be read.
-    try scan(Spaces.earlierOverlays) { (key, _) throws(StoreError) in
-      found(.orphan, Spaces.earlierOverlays, key, "nothing reads an overlay by path")
-    }
     var stored: [Lane: Set<DocumentPath>] = [:]
-    try scan(Spaces.overlays) { (key, value) throws(StoreError) in
-      guard let info = trees[StoreKey.tree(key)], info.order == .documents,
-        let lane = RecordRepair.lane(key, info)
-      else { throw Damage.error(Spaces.overlays, key) }
-      let overlay = try OverlayRows.overlay(key, value)
-      guard OverlayRows(view: snapshot, lane: lane).key(overlay.path) == key else {
-        throw Damage.error(Spaces.overlays, key)
+    for space in [Spaces.overlays, Spaces.earlierOverlays] {
+      try scan(space) { (key, value) throws(StoreError) in
+        guard let info = trees[StoreKey.tree(key)], info.order == .documents,
+          let lane = RecordRepair.lane(key, info)
+        else { throw Damage.error(space, key) }
+        let overlay = try OverlayRows.overlay(.init(space: space, key: key, value: value))
+        guard OverlayRows(view: snapshot, lane: lane).key(space, overlay.path) == key else {
+          throw Damage.error(space, key)
+        }
+        guard stored[lane, default: []].insert(overlay.path).inserted else {
+          return found(.orphan, space, key, "a newer row has the overlay of \(overlay.path)")
+        }
+        count { $0.overlays += 1 }
       }
-      stored[lane, default: []].insert(overlay.path)
-      count { $0.overlays += 1 }
     }
     for info in trees.values where info.order == .documents && !damaged.contains(info.id) {
       for lane in try QueueReader.lanes(snapshot, info.id) where !lockedLanes.contains(lane) {
