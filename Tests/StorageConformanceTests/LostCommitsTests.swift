@@ -172,6 +172,48 @@ import Testing
     #expect(found.lost == (isLost ? 1 : nil), "\(found)")
   }
 
+  @Test(
+    "Commits of another owner are seen also when they have no number", arguments: [false, true])
+  func unnumbered(isBlind: Bool) async throws {
+    let lives = try Lives("log")
+    defer { lives.remove() }
+    func open() throws -> PackedBackend<LogStore> {
+      try PackedBackend(
+        LogStore(at: lives.path), name: "log", options: SyncMarkTests.logOptions(lives.path))
+    }
+    let first = try open()
+    let tree = try await first.tree(named: "main")
+    _ = try await first.commit([.overwrite(tree, "a", 1)], .power)
+    for round in 1...3 {
+      try await first.suspend()
+      // Nobody had it.
+      #expect(try await !first.resumeNotingChanges(), "round \(round)")
+      try await first.suspend()
+      let second = try open()
+      if isBlind {
+        let path = lives.path
+        try await second.run { (engine) throws(StoreError) in
+          let file = SyncMarkFile(in: path) { _, _ in
+            errno = EMFILE
+            return -1
+          }
+          engine.writer.synced = SyncedCommits(engine.writer.store.traits, file)
+          try engine.writer.read { (view) throws(StoreError) in
+            _ = try engine.writer.synced.begin(view, isNew: false)
+          }
+        }
+      }
+      for number in 1...3 {
+        _ = try await second.commit([.overwrite(tree, "b", Node(.integer(Int64(round + number))))])
+      }
+      #expect(try second.verify().isSound)
+      try await second.close()
+      #expect(try await first.resumeNotingChanges(), "round \(round)")
+    }
+    #expect(try first.verify().isSound)
+    try await first.close()
+  }
+
   @Test("A mark that cannot be read stays, and so does what it shows")
   func unreadable() async throws {
     var lives = try Lives("log")

@@ -34,7 +34,7 @@ final class PackedEngine: @unchecked Sendable {
   let housekeeper: Housekeeper
   let incidentObserver = IncidentObserver()
   /// The number of the newest commit when the store was suspended; nil where it is not known.
-  private var suspendedAt: StoreCommit?
+  private var suspendedAt: StoreState?
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
     self.activity = activity
@@ -157,33 +157,9 @@ final class PackedEngine: @unchecked Sendable {
       }
     }
     try repairer.recover(from: writer.store.findings)
-    try replaceEarlierOverlays()
     try mender.resume()
     reportLoss()
     if let obstacle { report(obstacle) }
-  }
-
-  /// Makes overlays from before the first release anew; a lane that cannot be read keeps its own.
-  private func replaceEarlierOverlays() throws(StoreError) {
-    func unlessUnreadable(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-      do throws(StoreError) { try body() } catch {
-        guard [.damaged, .wrongKey, .unsupported, .newerFormat].contains(error.code) else {
-          throw error
-        }
-      }
-    }
-    try unlessUnreadable { () throws(StoreError) in
-      for lane in try writer.read(EarlierOverlays.lanes) {
-        try unlessUnreadable { () throws(StoreError) in
-          try repairer.retrying { (_) throws(StoreError) in
-            try repairer.change(.power) { (repair) throws(StoreError) in
-              repair.tx.frees = true
-              try EarlierOverlays.replace(lane, repair.tx)
-            }
-          }
-        }
-      }
-    }
   }
 
   /// Compares the store with its mark. That comes before any commit, since each would use up what the
@@ -261,7 +237,7 @@ final class PackedEngine: @unchecked Sendable {
     // a view would keep the store open.
     mender.stop()
     leaves.generations.stop()
-    suspendedAt = newestCommit
+    suspendedAt = state
     do throws(StoreError) { try release() } catch {
       // No sync covers what the mark would name next.
       writer.synced.forget()
@@ -286,7 +262,7 @@ final class PackedEngine: @unchecked Sendable {
   @discardableResult
   func resume() throws(StoreError) -> Bool {
     try writer.store.resume()
-    let newest = newestCommit
+    let newest = state
     let isChanged = newest == nil || newest != suspendedAt
     do throws(StoreError) {
       try forgetStore()
@@ -300,10 +276,10 @@ final class PackedEngine: @unchecked Sendable {
     return isChanged
   }
 
-  /// The number of the newest commit; nil where it is not known.
-  private var newestCommit: StoreCommit? {
+  /// The newest state of the store; nil where it is not known.
+  private var state: StoreState? {
     do throws(StoreError) {
-      return try writer.read { (view) throws(StoreError) in try StoreCommit.read(view) }.commit
+      return try writer.read { (view) throws(StoreError) in try StoreState(view) }
     } catch {
       return nil
     }

@@ -58,7 +58,11 @@ final class StoreWriter {
     }
     let stored = synced.next(reportsLoss: tx.effects.reportsLoss)
     try tx.writeUsage()
-    if let stored { tx.putUncounted(Spaces.usage, StoreCommit.key, payload: stored.payload) }
+    if let stored {
+      tx.putUncounted(Spaces.usage, StoreCommit.key, payload: stored.payload)
+    } else if let sign = synced.sign {
+      tx.putUncounted(Spaces.usage, StoreState.signKey, payload: StoreKey.number(sign))
+    }
     let batch = tx.batch()
     var change = StoreChange(usage: tx.state.usage, effects: tx.effects)
     change.bytes = batch.edits.reduce(0) { $0 + max(store.traits.writeQuantum, $1.byteCount) }

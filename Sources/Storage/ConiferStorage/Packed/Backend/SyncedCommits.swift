@@ -42,6 +42,8 @@ struct SyncedCommits {
   private let file: SyncMarkFile?
   private var state = State.unread
   private var waiting: [Waiting] = []
+  /// Whether a commit since the opening has left a sign in place of a number.
+  private var hasSign = false
 
   /// - Parameters:
   ///   - traits: those of the store.
@@ -107,6 +109,10 @@ struct SyncedCommits {
     }
   }
 
+  /// Random bits that the first commit without a number stores, so that whoever had the store before
+  /// sees that there were some; nil when a commit has.
+  var sign: UInt64? { isCounting && !hasSign ? .random(in: .min ... .max) : nil }
+
   /// Whether the next commit gets a number that a mark may name.
   var isMarking: Bool {
     guard file != nil, case .counting = state else { return false }
@@ -115,7 +121,10 @@ struct SyncedCommits {
 
   /// A commit was stored with what `next` gave.
   mutating func didCommit(_ commit: CommitID, _ stored: StoreCommit?, isDurable: Bool) {
-    guard let stored else { return }
+    guard let stored else {
+      hasSign = true
+      return
+    }
     if case .counting(let newest?) = state, newest.store == stored.store {
     } else {
       waiting = []
@@ -185,6 +194,7 @@ struct SyncedCommits {
   mutating func forget() {
     state = .unread
     waiting = []
+    hasSign = false
     file?.forget()
   }
 }

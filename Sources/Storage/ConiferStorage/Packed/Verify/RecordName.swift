@@ -13,6 +13,9 @@ enum RecordName {
     if space == Spaces.runs, key.count == 4, order != nil { return "the beginning" }
     guard let order, key.count > 4 else {
       if space == Spaces.usage, key == StoreCommit.key { return "the newest commit's number" }
+      if space == Spaces.usage, key == StoreState.signKey {
+        return "the sign of commits without a number"
+      }
       return space == Spaces.usage && key.count == 4 ? "the counts" : hex
     }
     switch space {
@@ -57,10 +60,11 @@ enum RecordName {
     case Spaces.queueParts: return "a part of write \(number(own)) of \(name)"
     case Spaces.finished: return "finished write \(number(own)) of \(name)"
     case Spaces.overlays, Spaces.earlierOverlays:
-      // The collection's id comes before the path.
+      // The collection's id comes before the path, which may be cut off.
       let isByID = space == Spaces.overlays
-      let start = isByID ? own.withUnsafeBytes { PathKey.segmentEnd($0, 0) } ?? own.count : 0
-      return "what the writes of \(name) do to \(path(own.dropFirst(start), order))"
+      let id = isByID ? own.withUnsafeBytes { PathKey.segmentEnd($0, 0) } : 0
+      let place = id.map { path(own.dropFirst($0), order) } ?? "a document in a group"
+      return "what the writes of \(name) do to \(place)"
     default: return "the index of writes of \(name) at \(path(own.dropLast(9), order))"
     }
   }

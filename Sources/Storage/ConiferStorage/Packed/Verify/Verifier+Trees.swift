@@ -93,6 +93,12 @@ extension Verifier {
         guard StoreCommit(Bytes(value.dropFirst(Record.overhead))) == nil else { return }
         throw Damage.error(Spaces.usage, key)
       }
+      if key == StoreState.signKey {
+        guard StoreState.isSign(Bytes(value.dropFirst(Record.overhead))) else {
+          throw Damage.error(Spaces.usage, key)
+        }
+        return
+      }
       guard key.count == 4 else { return count { $0.unknown += 1 } }
       let tree = StoreKey.tree(key)
       rows.insert(tree)
