@@ -99,7 +99,7 @@ extension Database {
 }
 
 /// A decoder at one node.
-struct NodeDecoding: ScalarDecoding {
+struct NodeDecoding: ContentDecoding {
   let node: Node
   let codingPath: [any CodingKey]
   let decoder: Database.Decoder
@@ -110,17 +110,22 @@ struct NodeDecoding: ScalarDecoding {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard !node.isLeaf else { throw mismatch([String: Any].self) }
-    return KeyedDecodingContainer(KeyedNodeContainer<Key>(decoding: self))
+    return KeyedDecodingContainer(KeyedContentContainer<_, Key>(self, members))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     guard !node.isLeaf else { throw mismatch([Any].self) }
-    return UnkeyedNodeContainer(decoding: self)
+    return UnkeyedContentContainer(self, elements)
   }
 
-  func nested(_ node: Node, _ key: any CodingKey) -> NodeDecoding {
-    NodeDecoding(node: node, codingPath: codingPath + [key], decoder: decoder)
+  func nested(_ node: Node?, _ key: any CodingKey) -> NodeDecoding {
+    NodeDecoding(node: node ?? .empty, codingPath: codingPath + [key], decoder: decoder)
   }
+
+  // What is absent is nil; a required value says itself that it is missing.
+  func check(_ node: Node?, _ key: any CodingKey, _ type: Any.Type) {}
+
+  func isHole(_ element: Node) -> Bool { element.isEmpty }
 
   /// The value that the node means; types that have a form of their own in the tree come first.
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
@@ -134,16 +139,50 @@ struct NodeDecoding: ScalarDecoding {
       }
     // A cast of nil is avoided: it would succeed as the nil of an optional type.
     if let special, let value = special as? Value { return value }
-    guard type is any StringKeyed.Type else { return try Value(from: self) }
-    var decoding = self
-    decoding.keepsKeys = true
-    return try Value(from: decoding)
+    return try decodePlain(type)
   }
 
   func mismatch(_ type: Any.Type) -> DecodingError {
     let context = DecodingError.Context(
       codingPath: codingPath, debugDescription: "the data there is \(node.debugDescription)")
     return node.isEmpty ? .valueNotFound(type, context) : .typeMismatch(type, context)
+  }
+}
+
+// What is within.
+extension NodeDecoding {
+  /// The children by key, or by the keys that a strategy makes of their names.
+  private var members: NamedContent<Node> {
+    let node = node
+    guard !keepsKeys, let name = decoder.keyDecodingStrategy.naming(at: codingPath) else {
+      return NamedContent {
+        node.children.map(\.key.string)
+      } content: { name in
+        let child = node[Key(name)]
+        return child.isEmpty ? nil : child
+      }
+    }
+    // Of two names that make one key the first counts.
+    let renamed = Dictionary(
+      node.children.map { (name($0.key.string), $0.node) }, uniquingKeysWith: { first, _ in first })
+    return NamedContent {
+      Array(renamed.keys)
+    } content: {
+      renamed[$0]
+    }
+  }
+
+  /// The children one after the other; empty ones are the holes of an array, of which the last element is none.
+  private var elements: [Node] {
+    var elements: [Node] = []
+    let isArray = node.childCount > 0 && node.isArray
+    node.forEachChild { key, child in
+      if isArray, let index = key.integer {
+        while elements.count < Int(index) { elements.append(.empty) }
+      }
+      elements.append(child)
+    }
+    return elements
   }
 }
 

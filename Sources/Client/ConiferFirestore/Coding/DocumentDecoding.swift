@@ -3,7 +3,7 @@ import ConiferEngine
 import Foundation
 
 /// A decoder at one value of a field; at nothing where there is no such field.
-struct DocumentDecoding: ScalarDecoding {
+struct DocumentDecoding: ContentDecoding {
   let value: DocumentValue?
   let codingPath: [any CodingKey]
   let context: DecodingContext
@@ -14,14 +14,13 @@ struct DocumentDecoding: ScalarDecoding {
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     guard let map = value?.map else { throw mismatch([String: Any].self) }
-    return KeyedDecodingContainer(KeyedMapContainer<Key>(decoding: self, map: map))
+    return KeyedDecodingContainer(KeyedContentContainer<_, Key>(self, members(map)))
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
     switch value {
-    case .array(let elements)?: UnkeyedArrayContainer(decoding: self, elements: elements)
-    case .vector(let numbers)?:
-      UnkeyedArrayContainer(decoding: self, elements: numbers.map { .double($0) })
+    case .array(let elements)?: UnkeyedContentContainer(self, elements)
+    case .vector(let numbers)?: UnkeyedContentContainer(self, numbers.map { .double($0) })
     default: throw mismatch([Any].self)
     }
   }
@@ -46,10 +45,36 @@ struct DocumentDecoding: ScalarDecoding {
       }
     // A cast of nil is avoided: it would succeed as the nil of an optional type.
     if let special, let value = special as? Value { return value }
-    guard type is any StringKeyed.Type else { return try Value(from: self) }
-    var decoding = self
-    decoding.keepsKeys = true
-    return try Value(from: decoding)
+    return try decodePlain(type)
+  }
+
+  func check(_ value: DocumentValue?, _ key: any CodingKey, _ type: Any.Type) throws {
+    switch (value, type is any DocumentIDField.Type) {
+    case (nil, true), (_?, false): return
+    case (_?, true):
+      throw DecodingError.dataCorrupted(
+        .init(
+          codingPath: codingPath + [key],
+          debugDescription: "the document has a field of the name of the DocumentID"))
+    case (nil, false):
+      throw DecodingError.keyNotFound(
+        key, .init(codingPath: codingPath, debugDescription: "there is no such field"))
+    }
+  }
+
+  func isHole(_ element: DocumentValue) -> Bool { false }
+
+  /// The fields of a map, by the names that a strategy makes of theirs.
+  private func members(_ map: MapValue) -> NamedContent<DocumentValue> {
+    var map = map
+    if !keepsKeys, let name = context.decoder.keyDecodingStrategy.naming(at: codingPath) {
+      map = MapValue(map.fields.map { .init(name($0.name), $0.value) })
+    }
+    return NamedContent { [map] in
+      map.fields.map(\.name)
+    } content: { [map] in
+      map[$0]
+    }
   }
 
   func mismatch(_ type: Any.Type) -> DecodingError {
