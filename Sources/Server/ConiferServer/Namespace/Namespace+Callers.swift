@@ -30,18 +30,8 @@ extension Namespace {
       var (response, root) = admit(target, as: token, now: now)
       if response.status == .ok { response.node = target.spec.filtered(root[target.path]) }
       outputs.append(.performed(number, response, []))
-    case .put(let path, let node, let hash):
-      write(
-        PendingWrite(
-          base: path, changes: [NodeChange(path, node)], isMerge: false, hash: hash,
-          origin: origin, limit: limit),
-        now: now)
-    case .merge(let path, let changes):
-      write(
-        PendingWrite(
-          base: path, changes: changes.map { NodeChange(path.appending($0.path), $0.node) },
-          isMerge: true, hash: nil, origin: origin, limit: limit),
-        now: now)
+    case .put, .merge:
+      if let write = PendingWrite(request, origin, limit: limit) { self.write(write, now: now) }
     default:
       let answer = Response(.failure, reason: "The request needs a session. Connect first.")
       outputs.append(.performed(number, answer, []))

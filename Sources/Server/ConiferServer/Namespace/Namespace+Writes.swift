@@ -28,6 +28,9 @@ extension Namespace {
     let origin: Origin
     /// The maximum size in bytes; nil for the limit of sessions.
     var limit: Int?
+
+    /// Whether somebody waits for its answer.
+    var isAnswered: Bool { if case .disconnect = origin { false } else { true } }
   }
 
   /// A write that was allowed and only has to be stored.
@@ -50,20 +53,30 @@ extension Namespace {
   }
 
   /// Applies writes, each staged over the one before, at once or after their commit.
+  ///
+  /// The commit after one in doubt first sets what that may have left to what everybody was told.
   mutating func apply(_ staged: [StagedWrite], now: Int64) {
     guard let last = staged.last else { return }
     let changes = staged.flatMap(\.changes)
-    guard isStored, !changes.isEmpty, !last.root.isIdentical(to: root) else {
-      return finish(staged, nil, now: now)
-    }
+    let isSame = last.root.isIdentical(to: root) && doubtful.isEmpty
+    guard isStored, !changes.isEmpty, !isSame else { return finish(staged, nil, now: now) }
     inFlight = staged
-    outputs.append(.commit(changes))
+    outputs.append(.commit(doubtful.sorted().map { NodeChange($0, root[$0]) } + changes))
   }
 
   /// Applies writes one after the other, or answers that they could not be stored.
   mutating func finish(_ staged: [StagedWrite], _ failure: StoreError?, now: Int64) {
     guard let failure else {
       for write in staged { finish(write, now: now) }
+      return
+    }
+    if failure.leavesDoubt {
+      // A poisoned store takes nothing any more.
+      if failure.code == .io || doubtful.isEmpty {
+        doubtful.formUnion(staged.lazy.flatMap(\.changes).map(\.path))
+      }
+    } else if failure.mayConcernOne, staged.count > 1, staged.allSatisfy(\.write.isAnswered) {
+      for write in staged { alone.append(write.write) }
       return
     }
     outputs.append(.log("A commit failed: \(failure)"))

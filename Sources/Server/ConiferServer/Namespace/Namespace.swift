@@ -7,7 +7,7 @@ import ConiferWire
 /// without effects: it takes inputs and returns outputs to carry out.
 ///
 /// While a commit is in progress all inputs wait in a queue, so that everybody sees writes in one
-/// order and none before it is stored.
+/// order and none before it is stored. Writes that wait behind one another share the next commit.
 struct Namespace: Sendable {
   /// The data.
   var root: Node
@@ -34,7 +34,11 @@ struct Namespace: Sendable {
 
   /// The writes that are being committed together.
   var inFlight: [StagedWrite]?
-  private var waiting = FIFO<Input>()
+  /// Writes whose common commit failed: each is tried alone, before all that waits.
+  var alone = FIFO<PendingWrite>()
+  /// Where the store may have other data than `root`, after commits that failed and may be there all the same.
+  var doubtful: Set<Path> = []
+  var waiting = FIFO<Input>()
   var outputs: [Output] = []
 
   init(
@@ -58,6 +62,7 @@ struct Namespace: Sendable {
   /// - Returns: the outputs to carry out, in this order.
   mutating func handle(_ input: Input, now: Int64) -> [Output] {
     if case .committed(let failure) = input {
+      if failure == nil { doubtful = [] }
       if let staged = inFlight.take() { finish(staged, failure, now: now) }
     } else if case .connect(let id, let name, let host, let last?) = input {
       // The old connection is gone, even if its end was not noticed: its onDisconnect operations
@@ -70,13 +75,20 @@ struct Namespace: Sendable {
     } else {
       waiting.append(input)
     }
-    while inFlight == nil, let next = waiting.popFirst() { perform(next, now: now) }
+    while inFlight == nil {
+      if let write = alone.popFirst() {
+        self.write(write, now: now)
+      } else if !writeGroup(now: now) {
+        guard let next = waiting.popFirst() else { break }
+        perform(next, now: now)
+      }
+    }
     defer { outputs = [] }
     return outputs
   }
 
   /// Whether nothing waits for a commit.
-  var isSettled: Bool { inFlight == nil && waiting.isEmpty }
+  var isSettled: Bool { inFlight == nil && waiting.isEmpty && alone.isEmpty }
 
   /// Whether nobody uses the database and dropping it would lose nothing but counts.
   var isUnused: Bool { sessions.isEmpty && root.isEmpty && isSettled && !hasOwnSettings }
@@ -119,11 +131,7 @@ struct Namespace: Sendable {
       }
     case .call(let number, let changes):
       traffic.count(.merge(.root, changes))
-      write(
-        PendingWrite(
-          base: changes.count == 1 ? changes[0].path : .root, changes: changes,
-          isMerge: changes.count != 1, hash: nil, origin: .call(number)),
-        now: now)
+      write(PendingWrite(changes, .call(number)), now: now)
     case .perform(let number, let request, let token, let limit):
       traffic.count(request)
       perform(request, number, as: token, limit: limit, now: now)
@@ -157,18 +165,8 @@ struct Namespace: Sendable {
     case .get(let target):
       let answer = get(target, of: id, now: now)
       send(id, .response(number, answer))
-    case .put(let path, let node, let hash):
-      write(
-        PendingWrite(
-          base: path, changes: [NodeChange(path, node)], isMerge: false, hash: hash,
-          origin: .request(id, number)),
-        now: now)
-    case .merge(let path, let changes):
-      let absolute = changes.map { NodeChange(path.appending($0.path), $0.node) }
-      write(
-        PendingWrite(
-          base: path, changes: absolute, isMerge: true, hash: nil, origin: .request(id, number)),
-        now: now)
+    case .put, .merge:
+      if let write = PendingWrite(request, .request(id, number)) { self.write(write, now: now) }
     case .onDisconnectPut, .onDisconnectMerge, .onDisconnectCancel:
       send(id, .response(number, remember(request, of: id, now: now)))
     case .authenticate(let credential):

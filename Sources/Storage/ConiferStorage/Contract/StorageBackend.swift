@@ -34,7 +34,8 @@ public protocol StorageBackend: AnyObject, Sendable {
   ///   - durability: never weakened: a backend that cannot do it throws `unsupported`.
   /// - Throws: `invalid` (an unknown tree, query or write; a state that does not follow), `tooLarge`,
   ///   `full`, `damaged` (data of an authority that the edits build on), `newerFormat` (a queued
-  ///   write), `io`, `poisoned`, `closed`, `suspended`, `unsupported`. Nothing has changed then.
+  ///   write), `io`, `poisoned`, `closed`, `suspended`, `unsupported`. Nothing has changed then, but that after
+  ///   `io` and `poisoned` only reopening shows whether the commit was stored.
   func commit(_ edits: [StorageEdit], _ durability: Durability) async throws(StoreError)
     -> CommitReceipt
 
