@@ -410,7 +410,7 @@ let package = Package(
       "ConiferKit",
       [
         "ConiferKit", "GuideApp", "FirstApp", "Conifer", "ConiferFirestore", "ConiferServer",
-        "ConiferServerHTTP", "ConiferStorage", "ConiferTree", "TestSupport",
+        "ConiferServerHTTP", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

@@ -16,10 +16,13 @@ package final class GuardedStore<Base: OrderedStore>: OrderedStore {
   package var traits: StoreTraits { base.traits }
   private let inside = Mutex<[String]>([])
   private let state = Mutex<(broken: [String], calls: Int)>(([], 0))
-  private let willApply: @Sendable (Batch) -> Void
+  private let willApply: @Sendable (Batch) throws(StoreError) -> Void
 
-  /// - Parameter willApply: called before each batch, on the thread that applies it.
-  package init(_ base: Base, willApply: @escaping @Sendable (Batch) -> Void = { _ in }) {
+  /// - Parameter willApply: called before each batch, on the thread that applies it; what it throws keeps the batch from
+  ///   being applied.
+  package init(
+    _ base: Base, willApply: @escaping @Sendable (Batch) throws(StoreError) -> Void = { _ in }
+  ) {
     self.base = base
     self.willApply = willApply
   }
@@ -49,7 +52,7 @@ package final class GuardedStore<Base: OrderedStore>: OrderedStore {
   }
 
   package func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
-    willApply(batch)
+    try willApply(batch)
     return try alone("apply") { () throws(StoreError) in try base.apply(batch, durability) }
   }
   package func harden(_ upTo: CommitID) throws(StoreError) {

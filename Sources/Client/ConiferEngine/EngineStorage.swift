@@ -80,8 +80,14 @@ package final class EngineStorage {
   package var error: DatabaseError {
     switch state {
     case .failed(let error): error
-    default: DatabaseError(.closed, "The database was closed.")
+    default: DatabaseError(.closed, "The database was closed.", remedy: closedRemedy)
     }
+  }
+
+  /// A queue in memory is gone.
+  private var closedRemedy: String? {
+    guard authority != nil else { return nil }
+    return "Open the database again; what was not acknowledged is to be written again."
   }
 
   /// It is open.

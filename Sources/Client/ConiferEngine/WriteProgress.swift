@@ -28,6 +28,8 @@ package final class WriteProgress {
   }
 
   private var states: [OutboundWriteID: State] = [:]
+  /// How many writes have ended so far.
+  package private(set) var endedCount = 0
   /// Those that have ended and whose end is not stored, in order.
   package private(set) var unstoredEnds: [OutboundWriteID] = []
 
@@ -244,6 +246,7 @@ extension WriteProgress {
     unstored edits: (() -> [StorageEdit])? = nil
   ) -> [WriteFollower] {
     let followers = takeFollowers(id)
+    endedCount += 1
     forget(id)
     if let edits {
       states[id] = .ended(outcome, unstored: edits)

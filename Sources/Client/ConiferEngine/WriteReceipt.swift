@@ -7,7 +7,7 @@ import Synchronization
 /// ``Database/outcome(of:)`` after a restart.
 public final class WriteReceipt: Sendable {
   /// The id that a write keeps for the life of its store, made of the identity that wrote it and a
-  /// number.
+  /// number; of a store in memory, while that is open.
   public struct ID: Hashable, Sendable, Codable {
     /// The identity that wrote it, such as a user id; empty for writes made while nobody is signed
     /// in.
@@ -66,7 +66,7 @@ public final class WriteReceipt: Sendable {
   /// How the write ended; offline that takes until there is a connection.
   ///
   /// - Throws: `cancelled`, when the waiting task is; `closed`, when the database was closed before:
-  ///   the write stays in the queue.
+  ///   the write stays in the queue, unless that is in memory, as of a database without a server.
   public var outcome: Outcome {
     get async throws(DatabaseError) { try await ended.value() }
   }
@@ -123,7 +123,7 @@ extension WriteReceipt {
     endedAtLast.resolve(.success(outcome))
   }
 
-  /// The database was closed before the write ended; it stays in the queue.
+  /// The database was closed before the write ended; it stays in a queue that outlasts the process.
   package func close(_ error: DatabaseError) {
     hardened.resolve(.failure(error))
     ended.resolve(.failure(error))

@@ -240,6 +240,12 @@ extension DatabaseConfiguration {
         "Configure it with the transport and without .local; copy(to:) brings data to a server."
       ) { $0.transport = nil }
     }
+    if localAuthority != nil, tokenProvider != nil || appCheckProvider != nil {
+      add(
+        "The database has a token provider, and is configured to have no server that reads tokens.",
+        "Leave the provider out; give each user a database by a name, such as .local(user)."
+      ) { ($0.tokenProvider, $0.appCheckProvider) = (nil, nil) }
+    }
     if isPersistenceEnabled == true, storage == nil, standardStorage == nil {
       add(
         "Persistence is on, and there is no storage.",

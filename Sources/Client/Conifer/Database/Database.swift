@@ -147,6 +147,9 @@ extension Database {
   public func purgeOutstandingWrites() { engine.purge() }
 
   /// Ends all work and closes the store, with everything in it made durable. It is not used after.
+  ///
+  /// A database without a server has its queue in memory: its writes are waited for as long as some are stored. What is
+  /// left when none was for ten seconds is logged, and lost.
   public func close() async { await engine.close() }
 }
 

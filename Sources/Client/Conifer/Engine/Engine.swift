@@ -52,7 +52,7 @@ final class Engine: DatabaseEngine {
   /// Disconnects, until `goOnline`.
   func goOffline() {
     isAway.store(true, ordering: .relaxed)
-    steps.post(.tellConnection(.reasonBegan(.offline)))
+    steps.post(.run { $0.handOver.goOffline() })
   }
 
   /// Discards all waiting and refused writes, transactions and onDisconnects.

@@ -29,8 +29,7 @@ final class EngineLoop: StepHandler {
   private var suspension = Suspension<Step>()
   /// Whether steps are being done, of which some may still queue writes.
   private var isPerforming = false
-  /// Ends a wait for the queue to be empty when an authority in this process does not answer.
-  private let scheduleHandOverEnd: (UInt64) -> Void
+  let handOver: HandOver
   /// Schedules a check of in-doubt commits after so many milliseconds.
   private let scheduleInDoubtCheck: (Int64) -> Void
   /// The delay before the next check, in milliseconds.
@@ -40,8 +39,6 @@ final class EngineLoop: StepHandler {
 
   private static let firstInDoubtCheckDelay: Int64 = 1_000
   private static let longestInDoubtCheckDelay: Int64 = 60_000
-  /// How long closing and suspending wait for an authority in this process, in milliseconds.
-  private static let longestHandOver: Int64 = 10_000
 
   init(
     _ setup: DatabaseConfiguration, _ authority: (any LocalAuthority)?,
@@ -84,11 +81,7 @@ final class EngineLoop: StepHandler {
       storage: storage, setup: setup, views: views,
       connection: connection, user: user, listening: listening, writes: writes, gets: gets,
       transactions: transactions, disconnects: disconnects)
-    scheduleHandOverEnd = { [clock = setup.clock] number in
-      clock.wake(at: clock.now + Self.longestHandOver) {
-        post(.run { loop in loop.drains.end(number, loop.requests.left) })
-      }
-    }
+    handOver = HandOver(setup, requests, connection, drains, post)
     scheduleInDoubtCheck = { [clock = setup.clock] delay in
       // Each step begins with a look.
       clock.wake(at: clock.now + delay) { post(.run { $0.isInDoubtCheckScheduled = false }) }
@@ -158,7 +151,9 @@ final class EngineLoop: StepHandler {
       // So that the store shows the queue as it is.
       writes.storeEarlierEnds()
       body(self)
-    case .handOver(let done): handOver(done)
+    case .handOver(let done):
+      if suspension.isSuspended || lifetime.storage.hasEnded { return done() }
+      handOver.begin(done)
     case .suspend(let done): done(await suspend())
     case .resume(let done): await resume(done)
     case .close(let done): await close(done)
@@ -167,15 +162,6 @@ final class EngineLoop: StepHandler {
   }
 
   // MARK: Suspension
-
-  /// Has what waits sent to the authority in this process, and calls when that has answered. What is asked for while
-  /// the storage is suspended is not waited for.
-  private func handOver(_ done: @escaping @Sendable () -> Void) {
-    if suspension.isSuspended || lifetime.storage.hasEnded { return done() }
-    if case .success(let left) = requests.left(), left.pending == 0 { return done() }
-    connection.tell(.reasonEnded(.offline))
-    scheduleHandOverEnd(drains.begin { _ in done() })
-  }
 
   /// Disconnects, makes all that was accepted durable, and lets go of the storage; gives why not.
   private nonisolated(nonsending) func suspend() async -> DatabaseError? {

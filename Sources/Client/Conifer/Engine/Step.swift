@@ -44,7 +44,7 @@ enum Step: Sendable {
   /// Run a closure that asks about the user's queue, or changes it.
   case useQueue(isChange: Bool, @Sendable (EngineLoop) -> Void)
   /// Send what waits to the authority in this process, going online for that; the closure is called when it has
-  /// answered, or does not for too long.
+  /// answered, or does not for too long. What is asked for while the storage is suspended is not waited for.
   case handOver(@Sendable () -> Void)
   /// Let go of the storage until it is resumed; the closure is told why not.
   case suspend(@Sendable (DatabaseError?) -> Void)
