@@ -2,6 +2,7 @@ import ConiferQuery
 import ConiferServer
 import ConiferTree
 import ConiferWire
+import Foundation
 import Logging
 import Synchronization
 import TestSupport
@@ -11,10 +12,10 @@ import Testing
 
 /// Data is copied from one database to another, as ordinary writes.
 @Suite(.timeLimit(.minutes(10))) struct `Copying to another database` {
-  private let from = Server()
-  private let to = Server()
+  let from = Server()
+  let to = Server()
 
-  private func database(_ server: Server, _ transport: InProcessTransport? = nil) -> Database {
+  func database(_ server: Server, _ transport: InProcessTransport? = nil) -> Database {
     var configuration = DatabaseConfiguration(
       namespace: "test", transport: transport ?? server.transport())
     configuration.logger.logLevel = .critical
@@ -22,7 +23,7 @@ import Testing
   }
 
   /// Copies with two new databases.
-  private func copy(
+  func copy(
     _ path: String = "", _ existing: Database.ExistingData = .keep,
     over transport: InProcessTransport? = nil,
     progress: (@Sendable (Database.CopyProgress) -> Void)? = nil
@@ -38,17 +39,17 @@ import Testing
     return try result.get()
   }
 
-  private func code(_ body: () async throws(DatabaseError) -> Void) async -> DatabaseError.Code? {
+  func code(_ body: () async throws(DatabaseError) -> Void) async -> DatabaseError.Code? {
     do throws(DatabaseError) {
       try await body()
       return nil
     } catch { return error.code }
   }
 
-  private var copied: Node { to.data(in: "test") }
+  var copied: Node { to.data(in: "test") }
 
   /// Maps in maps, a large list, and priorities of values, of maps and of a map that is larger than a slice.
-  private func sample() -> Node {
+  func sample() -> Node {
     let list = (0..<2_500).map { (Key("k\($0)"), Node(.integer(Int64($0)))) }
     let rooms: Node = [
       "r1": Node(children: [(Key("name"), Node("Attic", priority: 3))], priority: "first"),
@@ -161,13 +162,23 @@ import Testing
     from.set(.root, sample(), in: "test")
     let transport = to.transport()
     let (source, target) = (database(from), database(to, transport))
+    #expect(try await target.reference().getData().node == .empty)
     transport.hold(.toServer)
-    let task = Task { try await source.copy(to: target) }
+    let task = Task { try await source.copy(to: target, existing: .replace) }
+    try await eventually("nothing is queued") {
+      try await target.pendingWriteTotals().pending > 0
+    }
     task.cancel()
     await #expect(throws: (any Error).self) { try await task.value }
+    let left = try await target.pendingWriteTotals().pending
+    #expect(left > 0 && copied.isEmpty)
     transport.release()
-    _ = try await source.copy(to: target)
+    #expect(try await target.engine.drain(until: .infinity).pending == 0)
+    #expect(!copied.isEmpty)
+    let part = copied.leafCount
+    let again = try await source.copy(to: target)
     #expect(copied == sample())
+    #expect(again.kept == part && again.copied == 2_504 - part)
     await source.close()
     await target.close()
   }

@@ -18,6 +18,9 @@ struct CopySlice {
 
   var isEmpty: Bool { changes.isEmpty }
 
+  /// Whether it has as many places as a slice should.
+  var isFull: Bool { changes.count >= Self.mostValues }
+
   /// Whether all values of a node fit into it.
   func hasRoom(for node: Node, at path: Path) -> Bool {
     valueCount + node.leafCount <= Self.mostValues
@@ -67,6 +70,14 @@ struct CopySlice {
       let shared = zip(common, change.path.keys.dropLast()).prefix { $0 == $1 }.count
       common = common.prefix(shared)
     }
-    return .update(Path(Array(common)), changes.sorted { $0.path < $1.path })
+    // A priority stands before the data that it belongs to, by its key, and is set after it.
+    return .update(
+      Path(Array(common)),
+      changes.sorted { a, b in
+        let (isLate, isOtherLate) = (
+          a.path.last?.isPriority == true, b.path.last?.isPriority == true
+        )
+        return isLate == isOtherLate ? a.path < b.path : isOtherLate
+      })
   }
 }

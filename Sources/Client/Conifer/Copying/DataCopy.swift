@@ -9,10 +9,12 @@ struct DataCopy {
   /// What the other database's server has at a place.
   private enum Found: Sendable {
     case nothing
-    /// All of it, which is a value where nobody asked for children.
-    case all(Node)
-    /// Children, or it may not be read: whoever wants to know more asks for each child.
-    case something
+    /// A value, or anything at all where this side has a value.
+    case value
+    /// A map with these children and no others.
+    case children(Node, needsPriority: Bool)
+    /// A map, or it may not be read: whoever wants to know more asks for each child.
+    case something(needsPriority: Bool)
   }
 
   /// How many writes wait for their answers.
@@ -44,26 +46,34 @@ struct DataCopy {
     switch existing {
     case _ where node.isEmpty: break
     case .replace: try await add(node, path)
-    case .keep: try await addMissing(node, path)
+    case .keep:
+      try await awaitQueue(path)
+      try await addMissing(node, path)
     }
     try await send()
     while !underWay.isEmpty { try await awaitOldest() }
     return progress
   }
 
+  /// Waits until the server has answered what was written before, by an earlier copy too: it would be taken for missing.
+  private func awaitQueue(_ path: Path) async throws(DatabaseError) {
+    guard try await target.writeTotals().pending > 0 else { return }
+    // Something small, to know that there is a connection.
+    _ = try await hasPriority(at: path)
+    _ = try await target.drain(until: .infinity)
+  }
+
   // MARK: What is to be written
 
   /// Adds what the server does not have, unless it has a value above the path.
   private mutating func addMissing(_ node: Node, _ path: Path) async throws(DatabaseError) {
-    for count in 0..<path.count {
-      let above = Path(Array(path.keys.prefix(count)))
-      switch try await found(at: above, isSmall: false).get() {
-      case .nothing: return try await add(node, path)
-      case .all: return progress.kept += node.leafCount
-      case .something: break
-      }
+    let there = try await found(at: path, node).get()
+    // Where something is, there is no value above it.
+    if case .nothing = there, try await hasValue(above: path) {
+      progress.kept += node.leafCount
+      return
     }
-    try await addMissing(node, path, try await found(at: path, isSmall: node.depth <= 1).get())
+    try await addMissing(node, path, there)
   }
 
   /// Adds what the server does not have.
@@ -72,8 +82,12 @@ struct DataCopy {
   ) async throws(DatabaseError) {
     switch found {
     case .nothing: try await add(node, path)
-    case .all(let there): try await addMissing(node, path, there)
-    case .something:
+    case .value: progress.kept += node.leafCount
+    case .children(let there, let needsPriority):
+      if needsPriority { try await addPriority(of: node, path) }
+      try await addMissingChildren(of: node, path, there)
+    case .something(let needsPriority):
+      if needsPriority { try await addPriority(of: node, path) }
       let children = node.children
       var start = children.startIndex
       while start < children.endIndex {
@@ -97,10 +111,22 @@ struct DataCopy {
       progress.kept += node.leafCount
       return
     }
-    if there.priority == nil { slice.add(priorityOf: node, at: path, isThere: true) }
+    if there.priority == nil { try await addPriority(of: node, path) }
+    try await addMissingChildren(of: node, path, there)
+  }
+
+  private mutating func addMissingChildren(
+    of node: Node, _ path: Path, _ there: Node
+  ) async throws(DatabaseError) {
     for (key, child) in node.children {
       try await addMissing(child, path.appending(key), there[key])
     }
+  }
+
+  /// Adds the priority of a map that the server has.
+  private mutating func addPriority(of node: Node, _ path: Path) async throws(DatabaseError) {
+    slice.add(priorityOf: node, at: path, isThere: true)
+    if slice.isFull { try await send() }
   }
 
   /// Adds a node, in parts when it is too large for a slice.
@@ -118,39 +144,86 @@ struct DataCopy {
     await withTaskGroup(of: (Int, Answer).self) { group in
       for (index, child) in children.enumerated() {
         group.addTask { [self] in
-          (index, await found(at: path.appending(child.key), isSmall: child.node.depth <= 1))
+          (index, await found(at: path.appending(child.key), child.node))
         }
       }
-      var answers = [Answer](repeating: .success(.something), count: children.count)
+      var answers = [Answer](
+        repeating: .success(.something(needsPriority: false)), count: children.count)
       for await (index, answer) in group { answers[index] = answer }
       return answers
     }
   }
 
-  /// What the server has at a place.
+  /// What the server has at a place where this side has a node.
   ///
-  /// - Parameter isSmall: whether it is asked for all at once, as this side has a value or a map of values there.
-  ///   Otherwise the server may have far more than this side: it is asked for one child, and for all only when it has
-  ///   none.
-  private func found(at path: Path, isSmall: Bool) async -> Answer {
+  /// The server may have far more there than this side. Of a map of values it is asked for about as many children as
+  /// this side has, and of a map of maps for one.
+  private func found(at path: Path, _ node: Node) async -> Answer {
     do throws(DatabaseError) {
-      if !isSmall, !(try await read(Self.firstChild(of: path)).isEmpty) {
-        return .success(.something)
+      if node.isLeaf {
+        return .success(try await read(QueryTarget(path)).isEmpty ? .nothing : .value)
       }
-      let there = try await read(QueryTarget(path))
-      return .success(there.isEmpty ? .nothing : .all(there))
+      let most = node.depth <= 1 ? 2 * node.childCount + Self.mostQuestions : 1
+      guard let children = try await children(of: path, first: most) else {
+        return .success(.value)
+      }
+      if children.isEmpty { return .success(.nothing) }
+      let needsPriority = try await lacksPriority(of: node, at: path)
+      return .success(
+        children.childCount < most
+          ? .children(children, needsPriority: needsPriority)
+          : .something(needsPriority: needsPriority))
     } catch {
       // Rules may allow to read the children, and not all at once.
-      let mayDescend = error.code == .permissionDenied && !isSmall
-      return mayDescend ? .success(.something) : .failure(error)
+      guard error.code == .permissionDenied, !node.isLeaf else { return .failure(error) }
+      return .success(.something(needsPriority: false))
     }
   }
 
-  private static func firstChild(of path: Path) throws(DatabaseError) -> QueryTarget {
+  /// Whether the server has a value at a place above a path, at which it has nothing. A place that may not be read
+  /// counts as a map, as do those above it.
+  private func hasValue(above path: Path) async throws(DatabaseError) -> Bool {
+    do throws(DatabaseError) {
+      for count in (0..<path.count).reversed() {
+        let above = Path(Array(path.keys.prefix(count)))
+        guard let children = try await children(of: above, first: 1) else { return true }
+        if !children.isEmpty { return false }
+      }
+      return false
+    } catch {
+      guard error.code == .permissionDenied else { throw error }
+      return false
+    }
+  }
+
+  /// The first children of a place in the order of their keys, without its priority; empty where nothing is, and nil
+  /// where a value is.
+  private func children(of path: Path, first count: Int) async throws(DatabaseError) -> Node? {
+    let query: QueryTarget
     do throws(TreeError) {
-      return QueryTarget(path, try QuerySpec.default.ordered(by: .key).limited(toFirst: 1))
+      query = QueryTarget(path, try QuerySpec.default.ordered(by: .key).limited(toFirst: count))
     } catch {
       throw DatabaseError(error)
+    }
+    let some = try await read(query)
+    // A value has no children, and is not told apart from nothing.
+    let found = some.isEmpty ? try await read(QueryTarget(path)) : some
+    return found.isLeaf ? nil : found
+  }
+
+  /// Whether a map has a priority here and none at the server; no where that may not be read.
+  private func lacksPriority(of node: Node, at path: Path) async throws(DatabaseError) -> Bool {
+    guard node.priority != nil else { return false }
+    return try await !hasPriority(at: path)
+  }
+
+  /// Whether the server has a priority at a place, or it may not be read.
+  private func hasPriority(at path: Path) async throws(DatabaseError) -> Bool {
+    do throws(DatabaseError) {
+      return try await !read(QueryTarget(path.appending(.priority))).isEmpty
+    } catch {
+      guard error.code == .permissionDenied else { throw error }
+      return true
     }
   }
 

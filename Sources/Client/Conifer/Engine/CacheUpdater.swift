@@ -18,6 +18,9 @@ final class CacheUpdater {
 
   /// Records of complete data that wait for the next commit: a read of the store does not find them yet.
   private var newRecords: [TrackedQuery] = []
+  /// How many places of one write are cached that nobody asked for: a backend keeps 1,000 queries that nobody listens to.
+  private static let mostCached = 100
+
   /// Places whose values were asked for, and the queries that are complete when they come.
   private var awaited = AwaitedValues()
   /// How many reports of damage were known when ``awaited`` was last used.
@@ -50,14 +53,16 @@ final class CacheUpdater {
     let tree = storage.tree
     let completeness = listens.completeness
     var cached = Update()
-    let isFarBehind = isQueueLong(behind: id)
-    for change in changes {
+    let isMuch = changes.count > Self.mostCached || isQueueLong(behind: id)
+    // Priorities come after the data that they belong to.
+    let isPriority = { (change: NodeChange) in change.path.last?.isPriority == true }
+    for change in changes.filter({ !isPriority($0) }) + changes.filter(isPriority) {
       let owner = change.path.owner
       // Only the server knows whether the new value still belongs to the result of a query above.
       cached.edits += completeness.outdated(above: owner)
       let isCurrent = listens.keepsCurrent(owner)
       if isCurrent, !isDataMissing { continue }
-      if isFarBehind, !isCurrent, isUntouched(owner) {
+      if isMuch, !isCurrent, isUntouched(owner) {
         // A query above that waits for another value must not be marked complete: this write is not
         // cached.
         awaited.forget(owner)
@@ -66,8 +71,8 @@ final class CacheUpdater {
       if change.node.hasServerValues {
         // The open listen brings the value.
         if isCurrent { continue }
-        guard !isFarBehind else {
-          // Thousands of reads would wait behind a long queue. The next listen brings the value
+        guard !isMuch else {
+          // Hundreds of reads would be asked for, or wait behind a long queue. The next listen brings the value
           // instead.
           cached.edits += unknown(around: owner)
           awaited.forget(owner)
@@ -87,7 +92,7 @@ final class CacheUpdater {
           cached.edits += listens.snapshot(of: target)
         }
       }
-      if change.path.last?.isPriority == true || isComplete(change.path) { continue }
+      if isPriority(change) || isComplete(change.path) { continue }
       let record = TrackedQuery(
         tree: tree, path: change.path, isComplete: true, isKnownMissing: change.node.isEmpty)
       newRecords.append(record)

@@ -39,7 +39,7 @@ protocol DatabaseEngine: AnyObject, Sendable {
   /// Reads once: from the server, or what the cache has completely.
   func get(
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void)
-  /// Reads once from the server, and never from the cache.
+  /// Reads once what the server has, without waiting writes, and keeps nothing of it.
   func getFromServer(
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void)
   /// Pins a target, so that it is downloaded and kept; or ends that.

@@ -38,7 +38,7 @@ final class Gets {
     let target = request.target
     if target.path.first == .info { return answer(request, .success(listening.info(target))) }
     guard storage.backend != nil else { return answer(request, .failure(storage.error)) }
-    if request.mayUseCache, let node = views.tree.shown(of: target) {
+    if request.source == .any, let node = views.tree.shown(of: target) {
       return answer(request, .success(node))
     }
     guard setup.transport != nil else { return giveUp(request) }
@@ -62,6 +62,10 @@ final class Gets {
   func answered(_ id: OperationID, _ response: Response) {
     guard let request = asked.removeValue(forKey: id) else { return }
     let target = request.target
+    guard request.source == .any else {
+      let error = DatabaseError(response, "Reading \(target) failed")
+      return answer(request, error.map { .failure($0) } ?? .success(response.node))
+    }
     if let error = DatabaseError(response, "Reading \(target) failed") {
       cache.stopAwaiting(target.path)
       // The cached data may have been readable for another user only.
@@ -80,8 +84,10 @@ final class Gets {
 
   /// The server is not asked, or no longer: what is known completely is the answer.
   func giveUp(_ request: GetRequest) {
+    let error = DatabaseError.unreachable(request.target)
+    guard request.source == .any else { return answer(request, .failure(error)) }
     cache.stopAwaiting(request.target.path)
-    answerFromCache(request, .unreachable(request.target))
+    answerFromCache(request, error)
   }
 
   /// The database is closed.
@@ -98,7 +104,7 @@ final class Gets {
 
   /// Answers with what is known completely, else with the error.
   private func answerFromCache(_ request: GetRequest, _ error: DatabaseError) {
-    guard request.mayUseCache, let node = completeValue(of: request.target) else {
+    guard let node = completeValue(of: request.target) else {
       return answer(request, .failure(error))
     }
     setup.logger.info(
@@ -165,11 +171,19 @@ extension DatabaseError {
 
 /// A read of the server's data.
 struct GetRequest: Sendable {
+  /// Where the answer comes from.
+  enum Source: Sendable {
+    /// A view that shows it, the server, or the cache while that cannot be asked; with the app's waiting writes over
+    /// it, and kept in the cache.
+    case any
+    /// The server, as it is there; nothing of it is kept.
+    case server
+  }
+
   let target: QueryTarget
   /// The uptime at which the app asked.
   let issued: Milliseconds
-  /// Whether what views show or the cache holds may be the answer.
-  var mayUseCache = true
+  var source = Source.any
   let completion: @Sendable (Result<Node, DatabaseError>) -> Void
 }
 
@@ -183,12 +197,12 @@ extension Engine {
     steps.post(.get(GetRequest(target: target, issued: setup.clock.now, completion: completion)))
   }
 
-  /// Reads once from the server, and never from the cache.
+  /// Reads once what the server has, without waiting writes, and keeps nothing of it.
   func getFromServer(
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
   ) {
     let request = GetRequest(
-      target: target, issued: setup.clock.now, mayUseCache: false, completion: completion)
+      target: target, issued: setup.clock.now, source: .server, completion: completion)
     steps.post(.get(request))
   }
 }
