@@ -108,6 +108,7 @@ import Testing
     await deliverOneAnswer()
     await deliverOneAnswer()
     #expect(world.data("n").childCount == 3)
+    #expect(await endedCount == 3)
     await closing.value
     for receipt in receipts { try await receipt.acknowledged() }
   }
