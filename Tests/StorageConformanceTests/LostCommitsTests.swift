@@ -212,6 +212,19 @@ import Testing
     }
     #expect(try first.verify().isSound)
     try await first.close()
+    guard isBlind else { return }
+    // A damaged sign is replaced.
+    let store = try LogStore(at: lives.path)
+    var batch = Batch()
+    batch.put(Spaces.usage, StoreState.signKey, [1, 2, 3])
+    _ = try store.apply(batch, .power)
+    try store.close()
+    let again = try open()
+    #expect(try !again.verify().isSound)
+    let place = StoreError.Place(space: Spaces.usage.id, key: StoreState.signKey)
+    try await again.run { (engine) throws(StoreError) in try engine.repairer.repair(place) }
+    #expect(try again.verify().isSound)
+    try await again.close()
   }
 
   @Test("A mark that cannot be read stays, and so does what it shows")

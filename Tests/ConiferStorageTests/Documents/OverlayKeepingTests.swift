@@ -237,6 +237,49 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `Of documents that are written whole, those that a query gives are read`(
+    isFirst: Bool
+  ) async throws {
+    let backend = try MemoryBackend(
+      MemoryStore(), name: "memory", options: StorageOptions(budget: nil, compression: .none))
+    let tree = try await backend.tree(named: "documents", order: .documents)
+    let lane = Lane(tree: tree)
+    let paths = try (0..<10).map { try DocumentPath("c/d\($0)") }
+    let bases = paths.enumerated().map { number, path in
+      Document(
+        path, .found(["t": .integer(Int64(number))]), version: Self.time(Int64(5 + number)),
+        readTime: Self.time(Int64(50 + number)))
+    }
+    try await backend.commit([.documents(tree, bases.map { .put($0) })])
+    for (number, path) in paths.enumerated() {
+      let write = try Mutation.set(
+        path, [("n", .value(.integer(Int64(number)))), ("t", .serverTimestamp)], in: Self.database)
+      let batch = MutationBatch(written: Self.time(100), bases: [], mutations: [write])
+      try await backend.commit([.enqueue(lane, batch.payload)])
+    }
+    let all = DocumentQuery(.collection(paths[0].collection), in: Self.database)
+    let query = try all.ordered(by: FieldPath(["n"]))
+    let limited = try isFirst ? query.limited(to: 2) : query.limited(toLast: 2)
+    let answer = try backend.readDocuments { (view) throws(StoreError) in
+      try view.query(lane, limited)
+    }
+    let numbers = isFirst ? [0, 1] : [8, 9]
+    #expect(answer.documents.map(\.path) == numbers.map { paths[$0] })
+    for (document, number) in zip(answer.documents, numbers) {
+      #expect(document.readTime == bases[number].readTime)
+      #expect(
+        document.fields?["t"]
+          == .serverTimestamp(written: Self.time(100), previous: .integer(Int64(number))))
+    }
+    // All ten are stored too, and none of these matches by itself.
+    #expect(answer.explanation.overlays == 10 && answer.explanation.documentsRead <= 12)
+    let whole = try backend.readDocuments { (view) throws(StoreError) in
+      try view.query(lane, query)
+    }
+    #expect(whole.explanation.documentsRead == answer.explanation.documentsRead + 8)
+  }
+
   @Test(arguments: ["value", "increment", "timestamp", "all", "set"])
   func `An answer costs the same however many writes to its document wait`(
     kind: String

@@ -31,6 +31,29 @@ import Testing
     try decoder.decode(type, from: node)
   }
 
+  @Test func `an element that cannot be decoded stays the next one, and holes are passed over`()
+    throws
+  {
+    struct Mixed: Decodable {
+      var numbers: [Int] = []
+      var texts: [String] = []
+
+      init(from decoder: any Decoder) throws {
+        var values = try decoder.unkeyedContainer()
+        while !values.isAtEnd {
+          if let number = try? values.decode(Int.self) {
+            numbers.append(number)
+          } else {
+            texts.append(try values.decode(String.self))
+          }
+        }
+        #expect(throws: DecodingError.self) { try values.decode(Int.self) }
+      }
+    }
+    let mixed = try decoded(Mixed.self, ["0": "a", "1": 1, "3": "b", "4": 2, "5": "c"])
+    #expect(mixed.numbers == [1, 2] && mixed.texts == ["a", "b", "c"])
+  }
+
   @Test func `a value comes back as it was`() throws {
     let posts = [
       Post(title: "A"),

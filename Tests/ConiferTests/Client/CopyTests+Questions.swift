@@ -144,7 +144,7 @@ extension `Copying to another database` {
     configuration.logger.logLevel = .critical
     configuration.tokenProvider = signIn
     let target = Database(configuration)
-    _ = try await target.reference().getData()
+    try await eventually("it is not connected") { target.isConnected }
     transport.hold(.toServer)
     let task = Task { try await source.copy(to: target, existing: .replace) }
     try await eventually("nothing is queued") {

@@ -79,7 +79,7 @@ package struct UsageRow: Equatable, Sendable {
 
   /// The trees that have a row, or had one.
   package static func trees(_ view: any OrderedView) throws(StoreError) -> [TreeID] {
-    // Of tree 0 there is another record behind the row.
+    // Of tree 0 there are other records behind the row.
     try view.keys(Spaces.usage, prefix: []).filter { $0.count == 4 }.map { StoreKey.tree($0) }
   }
 

@@ -33,7 +33,7 @@ final class PackedEngine: @unchecked Sendable {
   let mender: Mender
   let housekeeper: Housekeeper
   let incidentObserver = IncidentObserver()
-  /// The number of the newest commit when the store was suspended; nil where it is not known.
+  /// The state of the store when it was suspended; nil where it is not known.
   private var suspendedAt: StoreState?
 
   init(_ store: any OrderedStore, _ options: StorageOptions, _ activity: Activity) {
@@ -263,8 +263,10 @@ final class PackedEngine: @unchecked Sendable {
   func resume() throws(StoreError) -> Bool {
     try writer.store.resume()
     let newest = state
-    let isChanged = newest == nil || newest != suspendedAt
+    var isChanged = newest == nil || newest != suspendedAt
     do throws(StoreError) {
+      // What was lost meanwhile changed the store too.
+      if !isChanged { isChanged = try hasLosses() }
       try forgetStore()
       try open(isNew: false)
     } catch {
@@ -274,6 +276,12 @@ final class PackedEngine: @unchecked Sendable {
     }
     leaves.generations.resume()
     return isChanged
+  }
+
+  /// Whether the store could not read something, or an opening that left it out did not finish.
+  private func hasLosses() throws(StoreError) -> Bool {
+    if !writer.store.findings.isEmpty { return true }
+    return try writer.read(RecoveryMarker.isSet)
   }
 
   /// The newest state of the store; nil where it is not known.

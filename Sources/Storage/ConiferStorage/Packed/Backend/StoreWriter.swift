@@ -60,8 +60,8 @@ final class StoreWriter {
     try tx.writeUsage()
     if let stored {
       tx.putUncounted(Spaces.usage, StoreCommit.key, payload: stored.payload)
-    } else if let sign = synced.sign {
-      tx.putUncounted(Spaces.usage, StoreState.signKey, payload: StoreKey.number(sign))
+    } else if synced.leavesSign {
+      tx.putUncounted(Spaces.usage, StoreState.signKey, payload: StoreState.newSign)
     }
     let batch = tx.batch()
     var change = StoreChange(usage: tx.state.usage, effects: tx.effects)

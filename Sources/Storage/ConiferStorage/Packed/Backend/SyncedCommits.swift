@@ -109,9 +109,9 @@ struct SyncedCommits {
     }
   }
 
-  /// Random bits that the first commit without a number stores, so that whoever had the store before
-  /// sees that there were some; nil when a commit has.
-  var sign: UInt64? { isCounting && !hasSign ? .random(in: .min ... .max) : nil }
+  /// Whether a commit without a number is to leave a sign, so that whoever had the store before sees that
+  /// there was one: the first since the opening.
+  var leavesSign: Bool { isCounting && !hasSign }
 
   /// Whether the next commit gets a number that a mark may name.
   var isMarking: Bool {

@@ -21,6 +21,11 @@ struct RecordRepair {
       let cost = DamageCost(place.space), cost != .store, place.key.count >= 4
     else { throw Damage.error(Space(id: place.space, shape: .rows), place.key) }
     let tree = StoreKey.tree(place.key)
+    if space == Spaces.usage, place.key == StoreState.signKey {
+      // Another sign says the same: that there may have been commits without a number.
+      tx.putUncounted(space, place.key, payload: StoreState.newSign)
+      return nil
+    }
     if cost == .counts {
       try loseUsage(tree)
       // Without counts, indexes were not maintained in the meantime. A damaged index set restarts

@@ -2,9 +2,10 @@ import ConiferKeyValue
 import ConiferLeafStore
 
 /// Whether a tree has overlays by path, as stores from before the first release have them. They stay
-/// where they are until the next write to their document, or its answer.
+/// where they are until they change.
 ///
-/// One row is looked for, and what was found is remembered: nobody writes such rows any more.
+/// One row is looked for, and what was found is remembered until that row goes: nobody writes such rows
+/// any more.
 final class EarlierOverlays: Sendable {
   private let areThere: Bool
 
@@ -12,16 +13,19 @@ final class EarlierOverlays: Sendable {
 
   static func areThere(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> Bool {
     guard let snapshot = (view as? LeafTransaction)?.base ?? view as? LeafSnapshot else {
-      return try look(view, tree)
+      return try first(view, tree) != nil
     }
-    let known = try snapshot.object(Spaces.earlierOverlays, tree, StoreKey.prefix(tree)) {
-      () throws(StoreError) in
-      EarlierOverlays(areThere: try look(snapshot, tree))
+    // The object goes with the row that it was made of.
+    var row = StoreKey.prefix(tree)
+    let known = try snapshot.object(Spaces.earlierOverlays, tree, row) { () throws(StoreError) in
+      let first = try first(snapshot, tree)
+      if let first { row = first }
+      return EarlierOverlays(areThere: first != nil)
     }
     return (known as? EarlierOverlays)?.areThere ?? true
   }
 
-  private static func look(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> Bool {
-    try !view.keys(Spaces.earlierOverlays, prefix: StoreKey.prefix(tree), limit: 1).isEmpty
+  private static func first(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> Bytes? {
+    try view.keys(Spaces.earlierOverlays, prefix: StoreKey.prefix(tree), limit: 1).first
   }
 }

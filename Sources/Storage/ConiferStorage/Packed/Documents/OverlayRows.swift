@@ -7,7 +7,7 @@ import ConiferTree
 ///
 /// Key: the lane as in the queue, then the id of the document's collection as a segment of a path
 /// key, then the document's path key; a long key is cut and ends in a hash. So a query of a
-/// collection or of a group reads the rows of its own documents alone. Payload: the path, then 1 and
+/// collection or of a group finds the rows of its own documents together. Payload: the path, then 1 and
 /// fields, 2, fields and their mask, or 3 for a deletion; then, with a flag, the mask of the fields
 /// whose previous values are the document's.
 struct OverlayRows {
@@ -48,7 +48,9 @@ struct OverlayRows {
     return prefix + name.prefix(Self.longestKey) + StoreKey.number(XXHash64.hash(name))
   }
 
-  private static func segment(_ id: String) -> Bytes { PathKey.encode(Path([Key(id)]), .documents) }
+  fileprivate static func segment(_ id: String) -> Bytes {
+    PathKey.encode(Path([Key(id)]), .documents)
+  }
 
   /// The document of a row; nil when its key was cut, or is none.
   func document(_ space: Space, _ key: Bytes) -> DocumentPath? {
@@ -90,24 +92,17 @@ struct OverlayRows {
   ///
   /// - Throws: as `overlay`.
   func all(in collection: CollectionPath? = nil) throws(StoreError) -> [Overlay] {
-    try overlays(Self.beginning(collection)) { collection?.contains($0) ?? true }
+    try overlays(collection.map { .collection($0) } ?? .all)
   }
 
   /// All overlays of documents in collections with an id, in the order of the documents.
   ///
   /// - Throws: as `overlay`.
-  func all(inGroup id: String) throws(StoreError) -> [Overlay] {
-    try overlays(Self.segment(id)) { $0.collection.id.utf8.elementsEqual(id.utf8) }
-  }
+  func all(inGroup id: String) throws(StoreError) -> [Overlay] { try overlays(.group(id)) }
 
   /// The documents of all overlays, or of those of one collection, in their order; also of those that a later version wrote.
   func paths(in collection: CollectionPath? = nil) throws(StoreError) -> [DocumentPath] {
-    var paths: Set<DocumentPath> = []
-    for row in try rows(Self.beginning(collection)) {
-      guard let path = Self.path(row) else { throw Damage.error(row.space, row.key) }
-      if collection?.contains(path) ?? true { paths.insert(path) }
-    }
-    return paths.sorted()
+    Set(try rows(of: collection.map { .collection($0) } ?? .all).map(\.path)).sorted()
   }
 
   /// The document of a row, whatever version wrote it; nil for a damaged row.
@@ -118,31 +113,50 @@ struct OverlayRows {
     }
   }
 
-  /// What the rows of a collection begin with.
-  private static func beginning(_ collection: CollectionPath?) -> Bytes {
-    collection.map { segment($0.id) + DocumentKey.encode($0) } ?? []
+  /// Which overlays are asked for.
+  private enum Wanted {
+    case all
+    case collection(CollectionPath)
+    case group(String)
+
+    /// What their rows in a space begin with.
+    func beginning(_ space: Space) -> Bytes {
+      let isByID = space == Spaces.overlays
+      return switch self {
+      case .all: []
+      case .collection(let collection):
+        (isByID ? OverlayRows.segment(collection.id) : []) + DocumentKey.encode(collection)
+      case .group(let id): isByID ? OverlayRows.segment(id) : []
+      }
+    }
+
+    func contains(_ path: DocumentPath) -> Bool {
+      switch self {
+      case .all: true
+      case .collection(let collection): collection.contains(path)
+      case .group(let id): path.collection.id.utf8.elementsEqual(id.utf8)
+      }
+    }
   }
 
-  private func overlays(
-    _ beginning: Bytes, _ isWanted: (DocumentPath) -> Bool
-  ) throws(StoreError) -> [Overlay] {
+  private func overlays(_ wanted: Wanted) throws(StoreError) -> [Overlay] {
     var found: [DocumentPath: Overlay] = [:]
-    for row in try rows(beginning) {
-      let overlay = try Self.overlay(row)
-      // Of two rows that in the newer space comes first.
-      if isWanted(overlay.path), found[overlay.path] == nil { found[overlay.path] = overlay }
+    // Of two rows that in the newer space comes first.
+    for (row, path) in try rows(of: wanted) where found[path] == nil {
+      found[path] = try Self.overlay(row)
     }
     return found.values.sorted { $0.path < $1.path }
   }
 
-  /// The rows that begin with some bytes, and all earlier ones; if the bytes are longer than a row
-  /// holds, possibly others too.
-  private func rows(_ beginning: Bytes) throws(StoreError) -> [Row] {
-    var rows: [Row] = []
+  private func rows(of wanted: Wanted) throws(StoreError) -> [(row: Row, path: DocumentPath)] {
+    var rows: [(row: Row, path: DocumentPath)] = []
     for space in try spaces() {
-      let start = space == Spaces.overlays ? beginning.prefix(Self.longestKey) : []
-      for (key, value) in try view.entries(space, prefix: prefix + start) {
-        rows.append(Row(space: space, key: key, value: value))
+      // Where the bytes are longer than a row holds, and of earlier rows of a group, others are among them.
+      let start = prefix + wanted.beginning(space).prefix(Self.longestKey)
+      for (key, value) in try view.entries(space, prefix: start) {
+        let row = Row(space: space, key: key, value: value)
+        guard let path = Self.path(row) else { throw Damage.error(space, key) }
+        if wanted.contains(path) { rows.append((row, path)) }
       }
     }
     return rows

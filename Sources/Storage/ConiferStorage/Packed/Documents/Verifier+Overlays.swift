@@ -6,7 +6,7 @@ extension Verifier {
   /// Checks that each overlay is the effect of its lane's waiting writes on its document, and that
   /// none is missing.
   func checkOverlays() throws(StoreError) {
-    var stored: [Lane: Set<DocumentPath>] = [:]
+    var stored: [Lane: [DocumentPath: Space]] = [:]
     for space in [Spaces.overlays, Spaces.earlierOverlays] {
       try scan(space) { (key, value) throws(StoreError) in
         guard let info = trees[StoreKey.tree(key)], info.order == .documents,
@@ -16,30 +16,31 @@ extension Verifier {
         guard OverlayRows(view: snapshot, lane: lane).key(space, overlay.path) == key else {
           throw Damage.error(space, key)
         }
-        guard stored[lane, default: []].insert(overlay.path).inserted else {
+        guard stored[lane]?[overlay.path] == nil else {
           return found(.orphan, space, key, "a newer row has the overlay of \(overlay.path)")
         }
+        stored[lane, default: [:]][overlay.path] = space
         count { $0.overlays += 1 }
       }
     }
     for info in trees.values where info.order == .documents && !damaged.contains(info.id) {
       for lane in try QueueReader.lanes(snapshot, info.id) where !lockedLanes.contains(lane) {
-        let paths = stored.removeValue(forKey: lane) ?? []
+        let paths = stored.removeValue(forKey: lane) ?? [:]
         try compare(lane, info, paths)
       }
     }
     for (lane, paths) in stored
     where !damaged.contains(lane.tree) && !lockedLanes.contains(lane) {
-      for path in paths {
+      for (path, space) in paths {
         found(
-          .orphan, Spaces.overlays, OverlayRows(view: snapshot, lane: lane).key(path),
+          .orphan, space, OverlayRows(view: snapshot, lane: lane).key(space, path),
           "no queue has the writes of this overlay")
       }
     }
   }
 
   private func compare(
-    _ lane: Lane, _ info: TreeInfo, _ stored: Set<DocumentPath>
+    _ lane: Lane, _ info: TreeInfo, _ stored: [DocumentPath: Space]
   ) throws(StoreError) {
     let reader = try QueueReader(snapshot, lane, info.order, snapshot.leaves.codec)
     var batches: [DocumentPath: [MutationBatch]] = [:]
@@ -66,8 +67,9 @@ extension Verifier {
     }
     let rows = OverlayRows(view: snapshot, lane: lane)
     let documents = DocumentReader(runs: RunReader(view: snapshot, tree: info.id))
-    for path in stored.union(batches.keys).subtracting(unknown).sorted() {
-      try reading(Spaces.overlays, rows.key(path)) { () throws(StoreError) in
+    for path in Set(stored.keys).union(batches.keys).subtracting(unknown).sorted() {
+      let space = stored[path] ?? Spaces.overlays
+      try reading(space, rows.key(space, path)) { () throws(StoreError) in
         let base = try documents.document(path)
         let expected = Overlay(of: batches[path] ?? [], over: base)
         let overlay = try rows.overlay(path)
@@ -78,7 +80,7 @@ extension Verifier {
         let kind: VerificationReport.Finding.Kind =
           overlay == nil ? .missing : expected == nil ? .orphan : .content
         self.found(
-          kind, Spaces.overlays, rows.key(path),
+          kind, space, rows.key(space, path),
           "the overlay of \(path) is not what the waiting writes of \"\(lane.identity)\" do to it")
       }
     }

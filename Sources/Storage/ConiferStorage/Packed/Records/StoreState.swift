@@ -17,6 +17,9 @@ struct StoreState: Equatable {
     sign = try view.value(Spaces.usage, Self.signKey)
   }
 
+  /// The payload of a new sign.
+  static var newSign: Bytes { StoreKey.number(.random(in: .min ... .max)) }
+
   /// Whether the payload of a row is a sign.
   static func isSign(_ payload: Bytes) -> Bool { payload.count == 8 }
 }
