@@ -7,7 +7,8 @@ import Synchronization
 /// ``Database/outcome(of:)`` after a restart.
 public final class WriteReceipt: Sendable {
   /// The id that a write keeps for the life of its store, made of the identity that wrote it and a
-  /// number; of a store in memory, while that is open.
+  /// number; where the queue is in memory, as of a database without a server, until the database is
+  /// closed.
   public struct ID: Hashable, Sendable, Codable {
     /// The identity that wrote it, such as a user id; empty for writes made while nobody is signed
     /// in.

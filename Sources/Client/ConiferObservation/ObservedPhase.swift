@@ -6,8 +6,9 @@ public enum ObservedPhase<Failure: Error>: Sendable {
   case current
   /// What was heard last could not be decoded; what was heard before stays, and the next change is heard.
   case failed(Failure)
-  /// No more will be heard, also when somebody else signs in: the place may not be read, or the database was closed, or nil
-  /// when all observers were removed. What was heard before stays; to hear more, make another model.
+  /// No more will be heard, also when somebody else signs in. The error says why, such as that the place may not be read
+  /// or the database was closed; it is nil when all observers were removed. What was heard before stays; to hear more,
+  /// make another model.
   case ended(Failure?)
 }
 

@@ -5,11 +5,12 @@ extension Database {
   public enum ExistingData: Hashable, Sendable {
     /// It stays: only values are written at whose place, and above it, the server has none.
     ///
-    /// The server is asked before anything is written, and never the cache; what was written to the other database
-    /// before must be answered for that. What somebody else writes at the same place between the question and the write's
+    /// The server, never the cache, is asked about each place before that is written; what was written to the other
+    /// database before must be answered for that. What somebody else writes at the same place between the question and the write's
     /// arrival is replaced. So is a value at a place above that may not be read.
     ///
-    /// To know whether a map is there, its first child is read; the other database's cache keeps nothing of that.
+    /// To know whether a map is there, its first child is read, or about as many as this side has when those are
+    /// values; the other database's cache keeps nothing of that.
     case keep
     /// Values replace it where they stand; what it has beside them stays.
     case replace

@@ -12,8 +12,8 @@ extension Database {
   /// A database without a server has its queue in memory: its writes are waited for as long as some are stored. What is
   /// left when none was for ten seconds is logged, and sent after ``resume()``.
   ///
-  /// - Throws: what the store does: the database goes on as before then, or is suspended where the store let go of its
-  ///   files all the same; `resume()` takes them again.
+  /// - Throws: what the store does: the database goes on as before then, or is suspended, and may then hold locks all the
+  ///   same; call this again to let go of them, or `resume()` to go on.
   nonisolated(nonsending)
     public func suspend() async throws(DatabaseError)
   { try await engine.suspend() }
@@ -31,9 +31,9 @@ extension Database {
 
   /// Waits until the server has answered all writes of the user that is signed in, or until a time.
   ///
-  /// - Parameter deadline: when it returns at the latest, also while the token provider is asked who is signed in. It
-  ///   returns earlier when the database is then suspended or closed. While the storage is opened or suspended it waits for
-  ///   its turn, as all other calls do.
+  /// - Parameter deadline: when it returns at the latest, also while the token provider is asked; only while the storage
+  ///   is being opened or is suspended does it wait longer. It returns earlier when the database is suspended or closed
+  ///   after the call.
   /// - Returns: what is left; ``PendingWriteTotals/pending`` is 0 when the queue is empty. Writes that wait in memory until
   ///   the token provider has said who made them count too, and are lost with the process.
   /// - Throws: what the store does; `cancelled`, when the waiting task is.

@@ -92,8 +92,8 @@ extension Database {
   /// They are those of all databases in the storage and of all users, and all are in memory at once, with the bytes that
   /// were set aside.
   ///
-  /// - Parameter needingCare: whether to leave out all but the writes that were set aside, whose bytes exist nowhere else,
-  ///   and of them those that were acknowledged.
+  /// - Parameter needingCare: whether to give only reports of writes that were set aside and that nobody has
+  ///   acknowledged.
   /// - Throws: what the storage does; `closed`.
   public func incidents(needingCare: Bool = false) async throws(DatabaseError) -> [Incident] {
     try await asking { (asked) throws(StoreError) in

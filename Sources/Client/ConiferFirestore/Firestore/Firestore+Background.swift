@@ -10,8 +10,8 @@ extension Firestore {
   /// it. Listeners are told nothing meanwhile. A second call does nothing. Calls of this and of ``resume()`` on one actor
   /// count in their order, also when their tasks are cancelled.
   ///
-  /// - Throws: what the store does: the database goes on as before then, or is suspended where the store let go of its
-  ///   files all the same; `resume()` takes them again. `failedPrecondition` after ``terminate()``. `cancelled` when the
+  /// - Throws: what the store does: the database goes on as before then, or is suspended, and may then hold locks all the
+  ///   same; call this again to let go of them, or `resume()` to go on. `failedPrecondition` after ``terminate()``. `cancelled` when the
   ///   waiting task is: the database is suspended all the same.
   nonisolated(nonsending)
     public func suspend() async throws(FirestoreError)
@@ -31,9 +31,9 @@ extension Firestore {
 
   /// Waits until the server has answered all writes of the user who is signed in, or until a time.
   ///
-  /// - Parameter deadline: when it returns at the latest, also while the token provider is asked who is signed in. It
-  ///   returns earlier when the database is then suspended or closed. While the storage is opened or suspended it waits for
-  ///   its turn, as all other calls do.
+  /// - Parameter deadline: when it returns at the latest, also while the token provider is asked; only while the storage
+  ///   is being opened or is suspended does it wait longer. It returns earlier when the database is suspended or closed
+  ///   after the call.
   /// - Returns: what is left; `pending` is 0 when the queue is empty. Writes that wait in memory until the token provider
   ///   has said who made them count too, and are lost with the process.
   /// - Throws: what the store does; `failedPrecondition` after ``terminate()``; `cancelled`.

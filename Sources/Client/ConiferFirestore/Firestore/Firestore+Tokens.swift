@@ -15,7 +15,8 @@ extension Firestore {
 
   /// Tells the database that the app has another token of its own, so that it asks the transport's `AppCheckProvider` anew.
   ///
-  /// Streams that are open go on under the old token; streams and requests that begin after the call show the new one.
+  /// Streams that are open go on under the old token; those that begin after the call, and requests, show the new one
+  /// as soon as the provider has given it.
   public func appCheckTokenDidChange() {
     do throws(FirestoreError) {
       try engine().appCheckTokenDidChange()

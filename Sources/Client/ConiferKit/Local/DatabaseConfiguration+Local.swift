@@ -9,7 +9,8 @@ extension DatabaseConfiguration {
   /// values are filled in. A write that was awaited, or whose block was called, is in the store, as durable as the options
   /// ask for; one that was not is lost if the process is killed. All data is in memory while the database is open.
   ///
-  /// There are no rules and no users: a token provider beside it is a mistake, which `validate()` tells.
+  /// There are no rules and no users: a `tokenProvider` or `appCheckProvider` beside it is left out, as a mistake that
+  /// `validate()` tells.
   ///
   /// ```swift
   /// let database = Database(.local())
