@@ -6,28 +6,69 @@ import Foundation
 // What an app's listeners hear of its own writes, offline.
 extension FirestoreCandidate {
   /// Writes to a room's documents until the listener hears each, on a database without waiting writes and on one with
-  /// many elsewhere, in turns; and until each is durable, beside raw flushes.
+  /// many elsewhere, in turns.
   func measureWrites(
     _ round: Int, _ alone: Opened, _ beside: Opened, _ record: inout FirestoreRecord
   ) async throws {
-    let room = SampleRooms.room(round % sample.rooms.count)
-    let documents = sample.rooms[round % sample.rooms.count]
+    let number = round % sample.rooms.count
+    try await measureWrites(
+      round, to: number, [(.write, alone), (.writeBeside, beside)], &record
+    ) { $0.collection(SampleRooms.room(number)) }
+  }
+
+  /// The same of a query of the first room, on a database without waiting writes and on one in which many wait in that room,
+  /// to documents that the query does not give; and what the query's first event takes.
+  func measureAmong(
+    _ round: Int, _ alone: Opened, _ among: Opened, _ record: inout FirestoreRecord
+  ) async throws {
+    func query(_ firestore: Firestore) -> Query {
+      firestore.collection(SampleRooms.room(0)).whereField("score", isGreaterThan: -1_000_000)
+    }
+    try await measureWrites(
+      round, to: 0, [(.writeFound, alone), (.writeAmong, among)], &record, query)
+    let ear = Ear()
+    var times: [FirestoreWork: [Sample]] = [:]
+    for _ in 0..<min(10, plan.repetitions) {
+      for (work, opened) in [(FirestoreWork.firstFound, alone), (.firstAmong, among)] {
+        ear.expect(1)
+        let watch = Watch()
+        let listener = query(opened.firestore).listen(ear)
+        let (at, found) = try await ear.wait()
+        var time = watch.sample
+        time.wall = watch.wall(until: at)
+        times[work, default: []].append(time.scaled(1000))
+        listener.remove()
+        try await opened.waitUntilIdle()
+        guard found == SampleRooms.messages else {
+          throw BenchmarkFailure.lost(name, "what was given")
+        }
+      }
+    }
+    for (work, own) in times { record.add(work, name, own) }
+  }
+
+  /// Writes to a room's documents until the listener of a query hears each, on databases in turns.
+  private func measureWrites(
+    _ round: Int, to room: Int, _ databases: [(FirestoreWork, Opened)],
+    _ record: inout FirestoreRecord, _ query: (Firestore) -> Query
+  ) async throws {
+    let documents = sample.rooms[room]
     var times: [FirestoreWork: [Sample]] = [:]
     let ear = Ear()
     var listeners: [any ListenerRegistration] = []
-    for opened in [alone, beside] {
+    for (_, opened) in databases {
       ear.expect(1)
-      listeners.append(opened.firestore.collection(room).listen(ear))
+      listeners.append(query(opened.firestore).listen(ear))
       _ = try await ear.wait()
     }
     for number in 0..<plan.repetitions {
       let path = documents[number % documents.count].path.description
-      for (work, opened) in [(FirestoreWork.write, alone), (.writeBeside, beside)] {
+      for (work, opened) in databases {
         let document = opened.firestore.document(path)
         ear.expect(1)
         let watch = Watch()
         let receipt = document.enqueue(
-          .set(["score": Self.value(round, number)], merge: true))
+          .set(["score": Self.value(round, number) + work.offset], merge: true))
         let at = try await ear.wait().at
         var time = watch.sample
         time.wall = watch.wall(until: at)
@@ -36,6 +77,22 @@ extension FirestoreCandidate {
         _ = try await receipt.durable
       }
     }
+    for listener in listeners { listener.remove() }
+    for (_, opened) in databases { try await opened.waitUntilIdle() }
+    for (work, own) in times { record.add(work, name, own) }
+  }
+
+  /// Writes to a room's documents until each is durable, while a listener hears them, beside raw flushes.
+  func measureDurability(
+    _ round: Int, _ alone: Opened, _ record: inout FirestoreRecord
+  ) async throws {
+    let documents = sample.rooms[round % sample.rooms.count]
+    var times: [FirestoreWork: [Sample]] = [:]
+    let ear = Ear()
+    ear.expect(1)
+    let listener = alone.firestore.collection(SampleRooms.room(round % sample.rooms.count))
+      .listen(ear)
+    _ = try await ear.wait()
     let flush = try RawFlush(in: directory)
     var flushes: [Double] = []
     for number in 0..<plan.repetitions {
@@ -51,8 +108,8 @@ extension FirestoreCandidate {
       flushes.append(Double(counter_read().flushes - before))
       _ = try await ear.wait()
     }
-    for listener in listeners { listener.remove() }
-    for opened in [alone, beside] { try await opened.waitUntilIdle() }
+    listener.remove()
+    try await alone.waitUntilIdle()
     for (work, own) in times { record.add(work, name, own) }
     if counter_is_available() { record.add(.flushes, name, median(flushes)) }
   }
@@ -146,5 +203,15 @@ struct RawFlush: ~Copyable {
     try? file.write(contentsOf: bytes)
     _ = fsync(file.fileDescriptor)
     return watch.sample
+  }
+}
+
+extension FirestoreWork {
+  /// What a written number is raised by, so that no other work writes the same to a document.
+  fileprivate var offset: Int {
+    switch self {
+    case .writeFound, .writeAmong: 5000
+    default: 0
+    }
   }
 }

@@ -22,6 +22,8 @@ final class FirestoreCandidate {
     let alone: Opened
     /// The same, with writes that wait in other collections.
     let beside: Opened
+    /// The same, with writes that wait in the first room, to documents that no query by a score gives.
+    let among: Opened
     /// Where a store is that is opened with many writes; nil of one that cannot be opened again.
     let full: String?
   }
@@ -108,6 +110,8 @@ final class FirestoreCandidate {
     remove("client")
     guard let kept else { return }
     try await measureWrites(round, kept.alone, kept.beside, &record)
+    try await measureDurability(round, kept.alone, &record)
+    try await measureAmong(round, kept.alone, kept.among, &record)
     try await measureBeginnings(round, kept.alone, kept.beside, &record)
     try await measureFanOut(round, kept.alone, &record)
     if let full = kept.full {
@@ -121,29 +125,40 @@ final class FirestoreCandidate {
   /// Makes what stays of the first round's store.
   private func makeKept(_ client: Opened) async throws -> Kept {
     guard isPersistent else {
-      let other = database("", isOnline: true)
-      _ = try await load(other)
-      try await other.firestore.disableNetwork()
-      if let backend = other.storage.backend {
-        try await RoomStore.queue(plan.pending, in: backend)
+      var others: [Opened] = []
+      for place in [DraftPlace.elsewhere, .firstRoom] {
+        let other = database("", isOnline: true)
+        _ = try await load(other)
+        try await other.firestore.disableNetwork()
+        if let backend = other.storage.backend {
+          try await RoomStore.queue(plan.pending, place, in: backend)
+        }
+        others.append(other)
       }
-      return Kept(alone: client, beside: other, full: nil)
+      return Kept(alone: client, beside: others[0], among: others[1], full: nil)
     }
     var paths: [String] = []
-    for (name, count) in [("alone", 0), ("beside", plan.pending), ("full", plan.queued)] {
+    for (name, place, count) in [
+      ("alone", DraftPlace.elsewhere, 0), ("beside", .elsewhere, plan.pending),
+      ("among", .firstRoom, plan.pending), ("full", .elsewhere, plan.queued),
+    ] {
       let path = "\(directory)/\(name)"
       try FileManager.default.copyItem(atPath: self.path("client"), toPath: path)
       paths.append(path)
       let backend = try storage(path).open()
-      try await RoomStore.queue(count, in: backend)
+      try await RoomStore.queue(count, place, in: backend)
       try await backend.close()
     }
-    return Kept(alone: database(paths[0]), beside: database(paths[1]), full: paths[2])
+    return Kept(
+      alone: database(paths[0]), beside: database(paths[1]), among: database(paths[2]),
+      full: paths[3])
   }
 
   /// Ends what is open.
   func close() async throws {
-    for opened in [kept?.alone, kept?.beside] { try await opened?.firestore.terminate() }
+    for opened in [kept?.alone, kept?.beside, kept?.among] {
+      try await opened?.firestore.terminate()
+    }
   }
 
   // MARK: Above the backend
@@ -161,8 +176,8 @@ final class FirestoreCandidate {
     }.scaled(1e6 / Double(plan.documents + plan.many))
   }
 
-  /// Microseconds a document until a client has all that the server tells: twice ten rooms at a time, each until its listener
-  /// has the server's word.
+  /// Microseconds a document until a client has all that the server tells: twice ten rooms at a time, each until its
+  /// listener has the server's word.
   private func load(_ client: Opened) async throws -> Sample {
     let ear = Ear()
     let firestore = client.firestore

@@ -3,7 +3,8 @@ public import Foundation
 
 /// What is measured of the client of documents.
 public enum FirestoreWork: String, Codable, Sendable, CaseIterable {
-  case write, writeBeside, durable, flush, flushes, first, firstBeside, fanOut, fanOutOwn, open
+  case write, writeBeside, writeFound, writeAmong, durable, flush, flushes
+  case first, firstBeside, firstFound, firstAmong, fanOut, fanOutOwn, open
   case loadBackend, loadClient, listenBackend, listenClient
 
   /// What this process can measure: flushes only where they are counted.
@@ -16,11 +17,15 @@ public enum FirestoreWork: String, Codable, Sendable, CaseIterable {
     switch self {
     case .write: "a local write until its listener hears it, ms"
     case .writeBeside: "the same beside writes that wait elsewhere, ms"
+    case .writeFound: "a local write until a query by a number hears it, ms"
+    case .writeAmong: "the same beside writes that wait in the same collection, ms"
     case .durable: "a local write until it is durable, ms"
     case .flush: "256 bytes appended to a file and synced, ms"
     case .flushes: "flushes until a write is durable"
     case .first: "a listener's first event of 100 cached documents, ms"
     case .firstBeside: "the same beside writes that wait elsewhere, ms"
+    case .firstFound: "a first event of 100 cached documents of a query by a number, ms"
+    case .firstAmong: "the same beside writes that wait in the same collection, ms"
     case .fanOut: "a write until all listeners on its collection hear it, ms"
     case .fanOutOwn: "the same when each listens to a query of its own, ms"
     case .open: "opening with targets and waiting writes until the first event, ms"
@@ -143,6 +148,9 @@ extension FirestoreRecord {
     add("a write until \(plan.listeners) listeners hear it, ms", .fanOut, 50)
     add("the same, each with a query of its own, ms", .fanOutOwn, 50)
     add("a write beside \(plan.pending) elsewhere, to none", .writeBeside, to: .write, 1.2)
+    add(
+      "a write beside \(plan.pending) in its collection, to none", .writeAmong, to: .writeFound, 1.2
+    )
     add("first event beside \(plan.pending) elsewhere, to none", .firstBeside, to: .first, 1.2)
     add("open with \(plan.queued) writes until the first event, ms", .open, 8)
     add("load, to the backend", .loadClient, to: .loadBackend, 1.5)

@@ -49,15 +49,17 @@ final class RoomStore: Sendable {
     }.count
   }
 
-  /// Queues writes to documents of collections of their own, ten a collection.
-  static func queue(_ count: Int, in backend: any StorageBackend) async throws {
+  /// Queues writes to documents that no server told of.
+  static func queue(
+    _ count: Int, _ place: DraftPlace, in backend: any StorageBackend
+  ) async throws {
     let tree = try await backend.tree(named: "\(SampleRooms.database)", order: .documents)
     let lane = Lane(tree: tree)
     let time = try Timestamp(seconds: 1_714_103_200)
     for start in stride(from: 0, to: count, by: 500) {
       let edits = try (start..<min(start + 500, count)).map { number -> StorageEdit in
         let write = try Mutation.merge(
-          try DocumentPath("drafts/d\(number / 10)/parts/p\(number % 10)"),
+          try DocumentPath(place.path(number)),
           [
             ("text", .value(.string("draft \(number)"))), ("read", .value(true)),
             ("likes", .increment(1)),
@@ -71,4 +73,20 @@ final class RoomStore: Sendable {
   }
 
   func close() async throws { try await backend.close() }
+}
+
+/// Where writes wait.
+enum DraftPlace {
+  /// In collections of their own, ten in each.
+  case elsewhere
+  /// In the first room.
+  case firstRoom
+
+  /// The path of a draft.
+  func path(_ number: Int) -> String {
+    switch self {
+    case .elsewhere: "drafts/d\(number / 10)/parts/p\(number % 10)"
+    case .firstRoom: "\(SampleRooms.room(0))/draft\(number)"
+    }
+  }
 }

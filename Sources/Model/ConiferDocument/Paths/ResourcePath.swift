@@ -15,6 +15,18 @@ struct ResourcePath: Sendable {
   /// The segments.
   var segments: [Substring] { text.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0) } }
 
+  /// Lends the bytes of each segment, without an allocation.
+  func forEachSegment(_ body: (UnsafeBufferPointer<UInt8>) -> Void) {
+    text.lendUTF8 { bytes in
+      var start = 0
+      while start < bytes.count {
+        let segment = Self.segment(of: bytes, from: start)
+        body(segment)
+        start += segment.count + 1
+      }
+    }
+  }
+
   /// The number of segments.
   var count: Int {
     text.lendUTF8 { bytes in

@@ -27,8 +27,8 @@ extension DocumentPath {
   /// The bytes that the service counts for the document's name: ids with their ends, and 16; a
   /// numeric id counts 8.
   public var size: Int {
-    path.segments.reduce(16) {
-      $0 + (NumericID.number(of: $1) == nil ? $1.utf8.count + 1 : 8)
-    }
+    var size = 16
+    path.forEachSegment { size += NumericID.number(of: $0) == nil ? $0.count + 1 : 8 }
+    return size
   }
 }
