@@ -26,8 +26,10 @@ final class LinkChannel: Sendable {
   }
 
   private struct State {
-    var toServer: [ToServer] = []
-    var toClient: [ToClient] = []
+    var toServer: FIFO<ToServer> = FIFO()
+    var toClient: FIFO<ToClient> = FIFO()
+    /// How many messages of a direction its queue is to deliver at once.
+    var ready: [DocumentLink.Direction: Int] = [:]
     /// Whether the end was queued for the client: it gets nothing after it.
     var isClosing = false
     /// Whether the server has begun with it, or never will.
@@ -95,8 +97,8 @@ final class LinkChannel: Sendable {
 
   private func finish(_ error: StatusError?, isCut: Bool, reachesServer: Bool) {
     let isFirst = state.withLock { state in
-      if !reachesServer { state.toServer.removeAll { $0.kind != .end } }
-      if isCut { state.toClient.removeAll { $0.kind != .closed } }
+      if !reachesServer { state.toServer.removeAll(where: { $0.kind != .end }) }
+      if isCut { state.toClient.removeAll(where: { $0.kind != .closed }) }
       let isFirst = !state.isClosing
       if isCut || isFirst { state.error = error }
       guard isFirst else { return false }
@@ -119,7 +121,7 @@ final class LinkChannel: Sendable {
   private func schedule(_ direction: DocumentLink.Direction) {
     let delay = link.script { $0.delay(direction) }
     guard case .pump(let pump) = link.delivery else {
-      guard delay > .zero else { return queue.async { self.deliver(direction) } }
+      guard delay > .zero else { return deliverSoon(direction) }
       let (seconds, attoseconds) = delay.components
       let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
       return queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) {
@@ -135,6 +137,32 @@ final class LinkChannel: Sendable {
     pump.call(at: due) { self.deliver(direction) }
   }
 
+  /// Has the queue deliver one more message. Those of one moment of a server's are delivered together, since a turn of the
+  /// queue costs as much as several messages.
+  private func deliverSoon(_ direction: DocumentLink.Direction) {
+    let isFirst = state.withLock { state in
+      state.ready[direction, default: 0] += 1
+      return state.ready[direction] == 1
+    }
+    guard isFirst else { return }
+    queue.async { [self] in
+      var left = 1
+      while left > 0 {
+        deliver(direction)
+        left = state.withLock { state in
+          let left = max(0, state.ready[direction, default: 0] - 1)
+          state.ready[direction] = left
+          return left
+        }
+      }
+    }
+  }
+
+  /// Returns when its queue has delivered all that was sent by now.
+  func waitUntilDelivered() async {
+    await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+  }
+
   /// Delivers what was held.
   func resume() {
     let (toServer, toClient) = state.withLock { ($0.toServer.count, $0.toClient.count) }
@@ -146,13 +174,9 @@ final class LinkChannel: Sendable {
     if link.script({ $0.held.contains(direction) }) { return }
     switch direction {
     case .toServer:
-      guard let message = state.withLock({ $0.toServer.isEmpty ? nil : $0.toServer.removeFirst() })
-      else { return }
-      deliver(message)
+      if let message = state.withLock({ $0.toServer.popFirst() }) { deliver(message) }
     case .toClient:
-      guard let message = state.withLock({ $0.toClient.isEmpty ? nil : $0.toClient.removeFirst() })
-      else { return }
-      deliver(message)
+      if let message = state.withLock({ $0.toClient.popFirst() }) { deliver(message) }
     }
   }
 
