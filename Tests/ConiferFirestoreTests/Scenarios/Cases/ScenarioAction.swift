@@ -36,6 +36,8 @@ enum ScenarioAction: Sendable {
   // MARK: The server
 
   case say([WatchMessage])
+  /// From now on it says that of one of a target's listens, which are counted from 0 on.
+  case speakOfListen(Int)
   case closeWatch(StatusError, reopens: Bool)
   case acknowledge(ConiferDocument.Timestamp)
   case refuse(StatusError, keepsInQueue: Bool)
@@ -146,6 +148,7 @@ extension ScenarioAction {
       return .refuse(
         try R.error(map["error"]),
         keepsInQueue: try map["keepInQueue"].map { try R.flag($0) } ?? false)
+    case "watchUsesTargetIndex": return .speakOfListen(try R.number(json))
     default: return try watch(name, json).map { .say($0) }
     }
   }

@@ -162,7 +162,7 @@ final class ScenarioClient {
       engine.setIndexes(indexes) { [log] in log.failed("setIndexConfiguration", $0) }
     case .listen, .unlisten, .say, .closeWatch, .acknowledge, .refuse, .restart, .shutdown,
       .clearPersistence,
-      .collectGarbage, .runTimer, .drainQueue, .nothing:
+      .speakOfListen, .collectGarbage, .runTimer, .drainQueue, .nothing:
       break
     }
   }

@@ -13,6 +13,10 @@ extension ScriptedServer {
     return true
   }
 
+  /// Speaks of a certain one of a target's listens from now on. The client tells them apart by the order of answers: each
+  /// has the number of the target.
+  func speak(ofListen index: Int) { state.withLock { $0.listen = index } }
+
   /// Says something on the stream of listens.
   ///
   /// - Throws: when no stream is open, or a target is rejected that nobody listens to.
@@ -20,7 +24,9 @@ extension ScriptedServer {
     let problem: String? = state.withLock { state in
       guard var watch = state.watch else { return "no stream of listens is open" }
       if case .targets(.rejected, let ids, _) = message.change {
-        for id in ids where watch.targets.removeValue(forKey: id) == nil {
+        let listen = state.listen ?? .max
+        for id in ids where listen >= watch.removals[id, default: 0] {
+          if watch.targets.removeValue(forKey: id) != nil { continue }
           return "target \(id) is rejected, and nobody listens to it"
         }
         state.watch = watch

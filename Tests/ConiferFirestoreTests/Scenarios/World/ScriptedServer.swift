@@ -12,6 +12,8 @@ final class ScriptedServer: DocumentService {
     let receive: @Sendable (WatchStreamEvent) -> Void
     /// What the client listens to on the stream.
     var targets: [TargetID: WatchTarget] = [:]
+    /// How often each target was removed.
+    var removals: [TargetID: Int] = [:]
   }
 
   struct Writes {
@@ -28,6 +30,8 @@ final class ScriptedServer: DocumentService {
     var watch: Watch?
     var writes: Writes?
     var deliveries: [@Sendable () -> Void] = []
+    /// Which of a target's listens on one stream, from 0 on, the server speaks of; nil for the newest one.
+    var listen: Int?
     var watchRequests = 0
     var writeRequests = 0
     /// How many tokens were given to be shown with the next request, and to whom, if anybody.

@@ -18,6 +18,7 @@ final class ScriptedStream: WatchStream, WriteStream {
   func remove(_ target: TargetID) {
     watch { state in
       state.watchRequests += 1
+      state.watch?.removals[target, default: 0] += 1
       if state.watch?.targets.removeValue(forKey: target) == nil {
         state.faults.append("target \(target) is removed, and was not listened to")
       }
