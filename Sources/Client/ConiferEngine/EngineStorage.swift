@@ -194,6 +194,19 @@ extension EngineStorage {
     return backend
   }
 
+  /// Has the numbers of writes begin somewhere else in each run if an authority in this process has the data: a queue in
+  /// memory knows nothing of those of the runs before, and the id of a lost write must not become another write's.
+  ///
+  /// - Throws: what keeps the storage from that.
+  package nonisolated(nonsending) func reserveNumbers(
+    in backend: any StorageBackend, _ lane: Lane, _ random: () -> UInt64
+  ) async throws(StoreError) {
+    guard authority != nil else { return }
+    // 52 bits, so that far more writes than memory holds come before the highest number, 2^56 - 1.
+    let last = WriteID(rawValue: max(1, random() >> 12))
+    _ = try await backend.commit([.reserveWriteIDs(lane, through: last)])
+  }
+
   /// Has the open storage kept tidy by itself, unless that is off.
   package func begin(_ housekeeping: Housekeeping, by clock: any EngineClock) {
     guard let backend, housekeeping == .automatic else { return }

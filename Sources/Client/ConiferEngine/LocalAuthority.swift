@@ -34,3 +34,22 @@ extension LocalAuthority {
   /// None that could be asked.
   package var store: (backend: any StorageBackend, tree: TreeID)? { nil }
 }
+
+extension StorageOptions {
+  /// These of an authority in this process: it has the only copy of the data, and no budget.
+  package var ofAuthority: StorageOptions {
+    var options = self
+    options.role = .authority
+    options.budget = nil
+    return options
+  }
+
+  /// These of the client of such an authority, whose own storage is in memory.
+  package var besideAuthority: StorageOptions {
+    var options = self
+    options.role = .cache
+    options.durability = .strongest
+    options.encryption = nil
+    return options
+  }
+}

@@ -172,21 +172,12 @@ extension DatabaseConfiguration {
   /// process keeps the data.
   var effectiveStorage: StorageConfiguration {
     guard localAuthority != nil else { return keptStorage(options) }
-    var options = options
-    options.durability = .strongest
-    options.role = .cache
-    options.encryption = nil
-    return .memory(options)
+    return .memory(options.besideAuthority)
   }
 
   /// The storage of an authority in this process: the only copy of the data, without a budget, and in memory when
   /// persistence is off.
-  package var authorityStorage: StorageConfiguration {
-    var options = options
-    options.role = .authority
-    options.budget = nil
-    return keptStorage(options)
-  }
+  package var authorityStorage: StorageConfiguration { keptStorage(options.ofAuthority) }
 
   private func keptStorage(_ options: StorageOptions) -> StorageConfiguration {
     guard isPersistenceEnabled ?? true, let storage = storage ?? standardStorage?(self) else {

@@ -1,30 +1,11 @@
+public import ConiferEngine
 import ConiferTree
 
 extension Database {
   /// What a copy does where the other database has data already.
-  public enum ExistingData: Hashable, Sendable {
-    /// It stays: only values are written at whose place, and above it, the server has none.
-    ///
-    /// The server, never the cache, is asked about each place before that is written; what was written to the other
-    /// database before must be answered for that. What somebody else writes at the same place between the question and the write's
-    /// arrival is replaced. So is a value at a place above that may not be read.
-    ///
-    /// To know whether a map is there, its first child is read, or about as many as this side has when those are
-    /// values; the other database's cache keeps nothing of that.
-    case keep
-    /// Values replace it where they stand; what it has beside them stays.
-    case replace
-  }
-
+  public typealias ExistingData = ConiferEngine.ExistingData
   /// How far a copy is, in values, which are the leaves of the data.
-  public struct CopyProgress: Hashable, Sendable {
-    /// How many there are to copy.
-    public internal(set) var total: Int
-    /// How many the other database's server has acknowledged.
-    public internal(set) var copied = 0
-    /// How many were left out, as the server had data there.
-    public internal(set) var kept = 0
-  }
+  public typealias CopyProgress = ConiferEngine.CopyProgress
 
   /// Writes what is at a place of this database to the same place of another one, with priorities, such as the data of a
   /// database without a server to a server.
@@ -32,6 +13,12 @@ extension Database {
   /// These are ordinary updates of the other database, of at most 128 KiB and 1,000 values unless one value is larger,
   /// and at most four wait for their answers. It returns when the server has acknowledged all; then everything is there.
   /// What changes here meanwhile is not copied.
+  ///
+  /// By default what is there stays: only values are written at whose place, and above it, the server has none. The server, never
+  /// the cache, is asked about each place before that is written; what was written to the other database before must be answered
+  /// for that. What somebody else writes at the same place between the question and the write's arrival is replaced. So is a
+  /// value at a place above that may not be read. To know whether a map is there, its first child is read, or about as many as
+  /// this side has when those are values; the other database's cache keeps nothing of that.
   ///
   /// After an error or the end of the process it may be called again, and what has arrived may be sent once more:
   /// `replace` then overwrites what others have written since, and `keep` brings back what they have deleted.

@@ -18,8 +18,7 @@ final class Engine: DatabaseEngine {
   let steps: StepQueue<EngineLoop>
   /// Whether the app went offline, maybe before the storage was open.
   private let isAway = Atomic(false)
-  /// How often the app asked to resume.
-  private let resumptions = Atomic<UInt64>(0)
+  private let resumptions = Resumptions()
 
   /// An engine that opens its storage at once, on its own thread.
   init(_ configuration: DatabaseConfiguration) {
@@ -52,7 +51,7 @@ final class Engine: DatabaseEngine {
   /// Disconnects, until `goOnline`.
   func goOffline() {
     isAway.store(true, ordering: .relaxed)
-    steps.post(.run { $0.handOver.goOffline() })
+    steps.post(.run { $0.goOffline() })
   }
 
   /// Discards all waiting and refused writes, transactions and onDisconnects.
@@ -66,13 +65,12 @@ final class Engine: DatabaseEngine {
 
   /// Lets go of the store until `resume`.
   nonisolated(nonsending) func suspend() async throws(DatabaseError) {
-    if setup.localAuthority != nil {
-      let before = resumptions.load(ordering: .relaxed)
-      await handOver()
+    let before = resumptions.number
+    if setup.localAuthority != nil { await handOver() }
+    try await finish { [steps, resumptions] done in
       // Otherwise the database would be suspended behind a call that resumes it.
-      guard resumptions.load(ordering: .relaxed) == before else { return }
+      if !resumptions.suspend(since: before, { steps.post(.suspend(done)) }) { done(nil) }
     }
-    try await finish { .suspend($0) }
   }
 
   /// Waits until the authority of a database without a server has what was written: the queue is in memory.
@@ -86,15 +84,16 @@ final class Engine: DatabaseEngine {
 
   /// Goes on with the store.
   nonisolated(nonsending) func resume() async throws(DatabaseError) {
-    resumptions.add(1, ordering: .relaxed)
-    try await finish { .resume($0) }
+    try await finish { [steps, resumptions] done in
+      resumptions.resume { steps.post(.resume(done)) }
+    }
   }
 
   private nonisolated(nonsending) func finish(
-    _ step: (@escaping @Sendable (DatabaseError?) -> Void) -> Step
+    _ post: (@escaping @Sendable (DatabaseError?) -> Void) -> Void
   ) async throws(DatabaseError) {
     let error = await withCheckedContinuation { continuation in
-      steps.post(step { continuation.resume(returning: $0) })
+      post { continuation.resume(returning: $0) }
     }
     if let error { throw error }
   }

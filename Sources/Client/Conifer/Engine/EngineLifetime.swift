@@ -16,9 +16,6 @@ struct EngineLifetime {
   let transactions: Transactions
   let disconnects: Disconnects
 
-  /// Leaves 52 bits of a number, so that far more writes than memory holds come before the highest, 2^56 - 1.
-  private static let numberShift: UInt64 = 12
-
   /// Opens the storage, commits the declared indexes, shows nothing of it yet, and lets the connection begin.
   ///
   /// What was kept of the last user and the number of the last write are read; queue, cache and pins are not.
@@ -46,20 +43,11 @@ struct EngineLifetime {
   ) async throws(StoreError) {
     let tree = try await backend.tree(named: setup.namespace)
     await declareIndexes(backend, tree)
-    if setup.localAuthority != nil { try await reserveNumbers(backend, tree) }
+    try await storage.reserveNumbers(in: backend, Lane(tree: tree, identity: ""), setup.random)
     try user.begin(backend, tree)
     views.use(StoredCache(backend, tree, setup.logger))
     storage.reportIncidents()
     storage.begin(setup.housekeeping, by: setup.clock)
-  }
-
-  /// Has the numbers of writes begin somewhere else in each run, as a queue in memory knows nothing of those of the
-  /// runs before, and the id of a lost write must not become another write's.
-  private nonisolated(nonsending) func reserveNumbers(
-    _ backend: any StorageBackend, _ tree: TreeID
-  ) async throws(StoreError) {
-    let last = WriteID(rawValue: max(1, setup.random() >> Self.numberShift))
-    _ = try await backend.commit([.reserveWriteIDs(Lane(tree: tree, identity: ""), through: last)])
   }
 
   private nonisolated(nonsending) func declareIndexes(

@@ -81,7 +81,10 @@ final class EngineLoop: StepHandler {
       storage: storage, setup: setup, views: views,
       connection: connection, user: user, listening: listening, writes: writes, gets: gets,
       transactions: transactions, disconnects: disconnects)
-    handOver = HandOver(setup, requests, connection, drains, post)
+    handOver = HandOver(
+      drains, setup.clock, setup.logger, left: { [requests] in requests.left() },
+      endedCount: { progress.endedCount },
+      postLook: { number, ended in post(.run { $0.handOver.look(number, endedBefore: ended) }) })
     scheduleInDoubtCheck = { [clock = setup.clock] delay in
       // Each step begins with a look.
       clock.wake(at: clock.now + delay) { post(.run { $0.isInDoubtCheckScheduled = false }) }
@@ -153,7 +156,7 @@ final class EngineLoop: StepHandler {
       body(self)
     case .handOver(let done):
       if suspension.isSuspended || lifetime.storage.hasEnded { return done() }
-      handOver.begin(done)
+      if handOver.begin(done) { connection.tell(.reasonEnded(.offline)) }
     case .suspend(let done): done(await suspend())
     case .resume(let done): await resume(done)
     case .close(let done): await close(done)
@@ -162,6 +165,11 @@ final class EngineLoop: StepHandler {
   }
 
   // MARK: Suspension
+  /// The app goes offline, unless somebody waits for the authority in this process, who goes offline after that.
+  func goOffline() {
+    if !handOver.isUnderWay { connection.tell(.reasonBegan(.offline)) }
+  }
+
 
   /// Disconnects, makes all that was accepted durable, and lets go of the storage; gives why not.
   private nonisolated(nonsending) func suspend() async -> DatabaseError? {
