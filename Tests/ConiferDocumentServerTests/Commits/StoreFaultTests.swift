@@ -66,6 +66,32 @@ import Testing
     #expect(listener.now.complaints == [])
   }
 
+  @Test("A batch of a commit in doubt is not answered before another commit succeeds")
+  func doubt() async throws {
+    let backend = try GatedBackend()
+    let rig = try Rig(backend)
+    let increment = try merge("a/1", [("n", .increment(1))])
+    var writer = Writer(rig.link().transport.service)
+    writer.greet()
+    await rig.waitUntilIdle()
+    // The first one makes the batch, and the second one would only show that the store has it.
+    backend.fail(next: 2)
+    for _ in 0..<2 {
+      writer.send(increment)
+      await rig.waitUntilIdle()
+      #expect((writer.now.closed ?? nil)?.code == .unavailable)
+      #expect(writer.now.answers.isEmpty)
+      let token = writer.now.token
+      writer = Writer(rig.link().transport.service)
+      writer.greet(token)
+      await rig.waitUntilIdle()
+    }
+    writer.send(increment)
+    await rig.waitUntilIdle()
+    #expect(writer.now.answers.count == 1)
+    #expect(try await rig.server.document(document("a/1"), in: database)?.fields["n"] == 1)
+  }
+
   @Test("Batches of writes that wait leave room for others")
   func batches() async throws {
     let backend = try GatedBackend()

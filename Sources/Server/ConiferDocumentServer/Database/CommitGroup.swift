@@ -37,6 +37,9 @@ struct CommitGroup: Sendable {
     return MadeCommit(result: staged.result, documents: staged.documents)
   }
 
+  /// Has the store commit something, also when nothing was staged.
+  mutating func touch(_ now: Timestamp) { head.time = head.time.next(after: now) }
+
   /// Checks that nothing of what a transaction read has changed, by the commits before it in the group either.
   ///
   /// - Parameter history: the changes before the group.

@@ -32,7 +32,10 @@ extension DatabaseHost {
         return
       }
       configuration.logger.warning("A commit to \(database) failed: \(error)")
-      for commit in commits { answer(.refused(commit.committer, StatusError(failing: error))) }
+      // In doubt nothing is refused for good, as the store may have it already.
+      let refusal =
+        isDoubtful ? StatusError(.unavailable, error.message) : StatusError(failing: error)
+      for commit in commits { answer(.refused(commit.committer, refusal)) }
     }
   }
 
@@ -49,9 +52,13 @@ extension DatabaseHost {
         answers.append(.refused(commit.committer, error))
       }
     }
+    // A batch that the store shows is no more durable than the commit that was reported as failed. The next one that
+    // succeeds makes both so.
+    if isDoubtful { group.touch(configuration.clock()) }
     if group.head != contents.head {
       try await commit(group.edits(contents, open: openNames), to: store)
       self.commits.add()
+      isDoubtful = false
       self.contents?.head = group.head
       self.contents?.forgotten = []
     }
@@ -74,7 +81,10 @@ extension DatabaseHost {
     defer { if store.isStored != wasStored { commits.addDatabase() } }
     do throws(StoreError) { try await store.commit(edits) } catch {
       // After any other error the store may have the commit, so it must not be made again.
-      if ![.tooLarge, .full, .invalid, .damaged].contains(error.code) { invalidateContents() }
+      if ![.tooLarge, .full, .invalid, .damaged].contains(error.code) {
+        isDoubtful = true
+        invalidateContents()
+      }
       throw error
     }
   }

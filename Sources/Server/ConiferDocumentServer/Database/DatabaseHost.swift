@@ -35,6 +35,8 @@ actor DatabaseHost {
   var contents: DatabaseStore.Contents? {
     didSet { historyBytes.store(contents?.history.bytes ?? 0, ordering: .relaxed) }
   }
+  /// Whether the store may show a commit that was reported as failed, and is not durable.
+  var isDoubtful = false
   var listening: [StreamID: ListeningStream] = [:]
   /// The streams of listens by what they listen to.
   var index = TargetIndex<StreamID>()
