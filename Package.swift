@@ -227,7 +227,8 @@ let package = Package(
       "ConiferKit", in: "Sources/Client",
       [
         "CConiferKit", "Conifer", "ConiferFirestore", "ConiferSQLite", "ConiferDocument",
-        "ConiferEngine", "ConiferServer", "ConiferStorage", "ConiferKeyValue", "ConiferWire",
+        "ConiferEngine", "ConiferServer", "ConiferDocumentServer", "ConiferStorage",
+        "ConiferKeyValue", "ConiferWire",
         .target(name: "ConiferWebSocket", condition: .when(traits: ["Network"])),
         .target(name: "ConiferGRPC", condition: .when(traits: ["GRPC"])),
       ]),
@@ -410,7 +411,8 @@ let package = Package(
       "ConiferKit",
       [
         "ConiferKit", "GuideApp", "FirstApp", "Conifer", "ConiferFirestore", "ConiferServer",
-        "ConiferServerHTTP", "ConiferStorage", "ConiferKeyValue", "ConiferTree", "TestSupport",
+        "ConiferDocumentServer", "ConiferServerHTTP", "ConiferStorage", "ConiferKeyValue",
+        "ConiferTree", "ConiferDocument", "ConiferLMDB", "ConiferLog", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

@@ -22,8 +22,10 @@ import Testing
   }
 
   /// With batches 1 to `count`, all that there are, sent.
-  private static func sending(_ count: BatchID) -> WritePipeline {
-    var pipeline = WritePipeline()
+  private static func sending(
+    _ count: BatchID, refusedWith finalCodes: Set<StatusCode> = []
+  ) -> WritePipeline {
+    var pipeline = WritePipeline(refusedWith: finalCodes)
     #expect(pipeline.queued() == [.read(after: nil, count: 10)])
     #expect(pipeline.take(batches(1...count), after: nil, count: 10).first == .openStream)
     #expect(pipeline.streamOpened() == [.greet(token: [])])
@@ -134,6 +136,16 @@ import Testing
     #expect(pipeline.streamClosed(error) == [.inhibitBackoff, .refused(1, error), .openStream])
     _ = pipeline.streamOpened()
     #expect(pipeline.greeted(token: [1]) == Self.send(2...3))
+  }
+
+  @Test func `drops a batch that is refused with a code that its server means for good`() {
+    let full = StatusError(.resourceExhausted, "")
+    var pipeline = Self.sending(2, refusedWith: [.resourceExhausted])
+    #expect(pipeline.streamClosed(full) == [.inhibitBackoff, .refused(1, full), .openStream])
+    // Not before a batch was sent.
+    #expect(pipeline.streamClosed(full) == [.openStream])
+    _ = pipeline.streamOpened()
+    #expect(pipeline.greeted(token: [1]) == Self.send(2...2))
   }
 
   @Test(arguments: [StatusCode.invalidArgument, .aborted])

@@ -37,9 +37,14 @@ struct AppDirectory: Equatable {
   /// The directory of a database without a server, which shares none with a copy of a server's data.
   func localPath(of namespace: String) -> String { path("conifer-local", namespace) }
 
-  /// The directory of a database of documents: of its host, if the settings name one, its project and its id.
+  /// The directory of a database of documents: of its host, if the settings name one, its project and its id. One
+  /// without a server shares none with a copy of a server's documents.
   func path(of configuration: FirestoreConfiguration) -> String {
-    path(
+    guard configuration.localAuthority == nil else {
+      return path(
+        "conifer-documents-local", configuration.projectID, configuration.databaseID)
+    }
+    return path(
       "conifer-documents", (configuration.host ?? "").lowercased(), configuration.projectID,
       configuration.databaseID)
   }

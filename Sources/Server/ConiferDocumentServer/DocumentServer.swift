@@ -30,7 +30,7 @@ public final class DocumentServer: Sendable {
   let readMemory: ReadMemory
   private let commits = CommitCount()
   /// What keeps the store tidy; nil when nothing does.
-  private let housekeeping: HousekeepingRunner?
+  package let housekeeping: HousekeepingRunner?
 
   /// A server that opens its store, which it owns until `close()`.
   ///

@@ -1,3 +1,4 @@
+package import ConiferEngine
 public import ConiferStorage
 public import ConiferWire
 public import Logging
@@ -59,6 +60,10 @@ public struct FirestoreConfiguration: Sendable {
 
   /// How many documents in limbo the server is asked for at once.
   package var limboLimit = 100
+  /// Makes the authority of a database without a server, which keeps the documents in ``storage`` and is the way to
+  /// itself; nil for a client of a server.
+  package var localAuthority:
+    (@Sendable (FirestoreConfiguration) -> any LocalAuthority & DocumentService)?
 
   /// A configuration.
   ///
@@ -143,14 +148,23 @@ extension FirestoreConfiguration {
     bytes == FirestoreCacheSizeUnlimited ? nil : Int(clamping: bytes)
   }
 
-  /// The storage that is opened: with the options and the budget, and in memory when persistence is off.
+  /// The storage that is opened: with the options and the budget, and in memory when persistence is off or an authority
+  /// in this process keeps the documents.
   package var effectiveStorage: StorageConfiguration {
     var options = options
     options.budget = cacheSizeBytes
+    return localAuthority == nil ? keptStorage(options) : .memory(options.besideAuthority)
+  }
+
+  /// The storage of an authority in this process: in memory when persistence is off.
+  package var authorityStorage: StorageConfiguration { keptStorage(options.ofAuthority) }
+
+  private func keptStorage(_ options: StorageOptions) -> StorageConfiguration {
     // A storage that is in memory anyway can be used when nothing is to be kept.
     guard let storage, isPersistenceEnabled || storage.name == "memory" else {
       // The configured durability applies to the storage that is not opened; memory has only its
       // own.
+      var options = options
       options.durability = .strongest
       return .memory(options)
     }
@@ -183,6 +197,30 @@ extension FirestoreConfiguration {
   ///
   /// - Throws: `invalidArgument` for the first setting that is not valid.
   public func validate() throws(FirestoreError) {
-    if let fault { throw fault }
+    var copy = self
+    if let fault = fault ?? copy.leaveOutServer().first { throw fault }
+  }
+
+  /// Leaves out what a database without a server cannot have; gives the mistakes.
+  mutating func leaveOutServer() -> [FirestoreError] {
+    guard localAuthority != nil else { return [] }
+    var mistakes: [FirestoreError] = []
+    if transport != nil || host != nil {
+      (transport, host) = (nil, nil)
+      mistakes.append(
+        FirestoreError(
+          .invalidArgument,
+          "The database has a transport or a host, and is configured to have no server. Configure it with them "
+            + "and without .local; copy(to:) brings documents to a server."))
+    }
+    if tokenProvider != nil {
+      tokenProvider = nil
+      mistakes.append(
+        FirestoreError(
+          .invalidArgument,
+          "The database has a token provider, and is configured to have no server that reads tokens. Leave the "
+            + "provider out; give each user a database by a name, such as .local(user)."))
+    }
+    return mistakes
   }
 }

@@ -21,6 +21,7 @@ final class DocumentLoop: StepHandler {
   private let change: UserChange
   private let alarm: Alarm
   let drains = QueueDrains()
+  let handOver: HandOver
   /// Whether the storage is suspended, and what waits until it is resumed.
   private var suspension = Suspension<DocumentStep>()
   private var idleWaiters = IdleWaiters()
@@ -28,11 +29,11 @@ final class DocumentLoop: StepHandler {
   private var beginnings: [ListenerBeginning] = []
 
   init(
-    _ setup: FirestoreConfiguration, _ registry: ListenerRegistry,
-    _ steps: StepQueue<DocumentLoop>
+    _ setup: FirestoreConfiguration, _ authority: (any LocalAuthority)?,
+    _ registry: ListenerRegistry, _ steps: StepQueue<DocumentLoop>
   ) {
     let post: @Sendable (DocumentStep) -> Void = { [weak steps] in steps?.post($0) }
-    let engine = EngineStorage(setup.logger)
+    let engine = EngineStorage(setup.logger, authority: authority)
     outbox = Outbox(engine, setup.callbackQueue)
     let store = DocumentStore(setup, engine, outbox)
     let user = SignedInUser(setup, store, post)
@@ -54,13 +55,20 @@ final class DocumentLoop: StepHandler {
     let writes = DocumentWrites(
       setup, store, listening, recovery, outbox, durability, post)
     let sending = WriteSending(store, writes, write, recovery, post)
-    let network = NetworkUse(setup.effectiveTransport, listening, sending, recovery) {
+    let queue = DocumentQueue(store: store, writes: writes, sending: sending, user: user)
+    let handOver = HandOver(
+      drains, setup.clock, setup.logger, left: { queue.left() },
+      endedCount: { writes.progress.endedCount },
+      postLook: { number, ended in
+        post(.run(.none) { $0.handOver.look(number, endedBefore: ended) })
+      })
+    (self.queue, self.handOver) = (queue, handOver)
+    let network = NetworkUse(setup.effectiveTransport, listening, sending, recovery, handOver) {
       post(.run(.none) { $0.skipBackoff() })
     }
     gets = DocumentGets(
       setup: setup, store: store, listening: listening, user: user, network: network,
       outbox: outbox, post: post)
-    queue = DocumentQueue(store: store, writes: writes, sending: sending, user: user)
     bundles = Bundles(store, listening, outbox, post)
     let pinned = PinnedQueries(store, listening, setup)
     change = UserChange(
@@ -140,6 +148,8 @@ final class DocumentLoop: StepHandler {
     case .tokenDidChange: user.identify()
     case .tokenAnswered(let answer, let number): answered(answer, number)
     case .run(_, let body): body(self)
+    case .handOver(let done):
+      if suspension.isSuspended || store.engine.hasEnded { done() } else { handOver.begin(done) }
     case .suspend(let done): done(await suspend())
     case .resume(let done): await resume(done)
     case .close(let done): await close(done)

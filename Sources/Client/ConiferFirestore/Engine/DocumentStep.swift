@@ -43,6 +43,9 @@ enum DocumentStep: Sendable {
   case tokenAnswered(ProviderAnswer, UInt64)
   /// Run a closure between two other steps.
   case run(Need, @Sendable (DocumentLoop) -> Void)
+  /// Send what waits to the authority in this process, using the network for that; the closure is called when it has
+  /// answered, or does not for too long. What is asked for while the storage is suspended is not waited for.
+  case handOver(@Sendable () -> Void)
   /// Let go of the storage until it is resumed; the closure is told why not.
   case suspend(@Sendable (FirestoreError?) -> Void)
   /// Go on with the storage.
@@ -64,7 +67,7 @@ extension DocumentStep {
   /// Whether it waits while the storage is suspended.
   var awaitsStorage: Bool {
     switch self {
-    case .nothing, .suspend, .resume, .close: false
+    case .nothing, .handOver, .suspend, .resume, .close: false
     default: true
     }
   }

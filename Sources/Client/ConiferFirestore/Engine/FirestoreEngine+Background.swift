@@ -1,16 +1,6 @@
 package import ConiferEngine
 
 extension FirestoreEngine {
-  /// Lets go of the store until `resume`.
-  package func suspend(_ completion: @escaping @Sendable (FirestoreError?) -> Void) {
-    steps.post(.suspend(completion))
-  }
-
-  /// Goes on with the store.
-  package func resume(_ completion: @escaping @Sendable (FirestoreError?) -> Void) {
-    steps.post(.resume(completion))
-  }
-
   /// Waits until no write of the user waits for the server, or until a time.
   package func drain(
     until deadline: Double

@@ -52,7 +52,7 @@ extension DocumentLoop {
   fileprivate func declare(_ indexes: [DocumentIndex]) -> FirestoreError? {
     guard store.lane != nil else { return store.error }
     do throws(StoreError) {
-      try store.commit([.documents(store.tree, [.setIndexes(indexes)])])
+      try store.declare(.setIndexes(indexes))
       return nil
     } catch {
       return FirestoreError(error, "The indexes were not declared")

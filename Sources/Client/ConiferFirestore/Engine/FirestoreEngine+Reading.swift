@@ -8,8 +8,17 @@ extension FirestoreEngine {
     _ id: ListenerID, _ query: DocumentQuery, _ options: ListenOptions,
     _ completion: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void
   ) {
+    var options = options
+    if isLocal { options.source = .default }
     registry.add(id, completion)
     steps.post(.listen(ListenerBeginning(id: id, query: query, options: options)))
+  }
+
+  /// Whether there is no cache to ask, but only a part of what an authority in this process has.
+  private var isLocal: Bool { setup.localAuthority != nil }
+
+  private func asked(_ source: GetSource) -> GetSource {
+    isLocal && source == .cache ? .default : source
   }
 
   /// Ends a listener of either kind.
@@ -27,7 +36,7 @@ extension FirestoreEngine {
     _ path: DocumentPath, _ source: GetSource,
     _ completion: @escaping @Sendable (Result<GotDocument, FirestoreError>) -> Void
   ) {
-    let completion = untilEnd(completion)
+    let (source, completion) = (asked(source), untilEnd(completion))
     run(.writesBefore) { $0.gets.get(path, source, completion) }
   }
 
@@ -36,7 +45,7 @@ extension FirestoreEngine {
     _ query: DocumentQuery, _ source: GetSource,
     _ completion: @escaping @Sendable (Result<ListenEvent, FirestoreError>) -> Void
   ) {
-    let completion = untilEnd(completion)
+    let (source, completion) = (asked(source), untilEnd(completion))
     run(.writesBefore) { $0.gets.get(query, source, completion) }
   }
 
@@ -45,7 +54,7 @@ extension FirestoreEngine {
     _ query: DocumentQuery, _ aggregates: [Aggregate], _ source: GetSource,
     _ completion: @escaping @Sendable (Result<AggregateAnswer, FirestoreError>) -> Void
   ) {
-    let completion = untilEnd(completion)
+    let (source, completion) = (asked(source), untilEnd(completion))
     run(.writesBefore) { $0.gets.aggregate(query, aggregates, source, completion) }
   }
 

@@ -9,11 +9,17 @@ package final class FirestoreEngine: DocumentEngine {
   let setup: FirestoreConfiguration
   let steps: StepQueue<DocumentLoop>
   let registry: ListenerRegistry
+  private let resumptions = Resumptions()
 
   /// An engine that opens its storage at once, on its own thread.
   package init(_ configuration: FirestoreConfiguration) {
     let registry = ListenerRegistry()
+    let authority = configuration.localAuthority?(configuration)
     var configuration = configuration
+    if let authority {
+      configuration.transport = DocumentTransport(
+        authority, description: "a server within the process, with a store of its own")
+    }
     // Each transport value has connections of its own, so one value serves all requests of the
     // engine.
     configuration.transport = configuration.effectiveTransport
@@ -21,7 +27,7 @@ package final class FirestoreEngine: DocumentEngine {
     let engineSetup = configuration
     setup = engineSetup
     self.registry = registry
-    steps = StepQueue { steps in DocumentLoop(engineSetup, registry, steps) }
+    steps = StepQueue { steps in DocumentLoop(engineSetup, authority, registry, steps) }
     steps.post(.open)
   }
 
@@ -66,6 +72,29 @@ package final class FirestoreEngine: DocumentEngine {
   /// Ends all; called back once the store is closed.
   package func terminate(_ completion: @escaping @Sendable (FirestoreError?) -> Void) {
     registry.end()
-    steps.post(.close { [queue = setup.callbackQueue] in queue.async { completion(nil) } })
+    handOver { [steps, queue = setup.callbackQueue] in
+      steps.post(.close { queue.async { completion(nil) } })
+    }
+  }
+
+  /// Lets go of the store until `resume`.
+  package func suspend(_ completion: @escaping @Sendable (FirestoreError?) -> Void) {
+    let before = resumptions.number
+    handOver { [steps, resumptions] in
+      // Otherwise the database would be suspended behind a call that resumes it.
+      if !resumptions.suspend(since: before, { steps.post(.suspend(completion)) }) {
+        completion(nil)
+      }
+    }
+  }
+
+  /// Goes on with the store.
+  package func resume(_ completion: @escaping @Sendable (FirestoreError?) -> Void) {
+    resumptions.resume { steps.post(.resume(completion)) }
+  }
+
+  /// Calls once the authority of a database without a server has what was written: the queue is in memory.
+  private func handOver(_ done: @escaping @Sendable () -> Void) {
+    if setup.localAuthority == nil { done() } else { steps.post(.handOver(done)) }
   }
 }

@@ -83,7 +83,10 @@ extension Firestore {
     try await asking { (asked) throws(StoreError) in try await asked.acknowledge(incidents) }
   }
 
-  private func asking<R: Sendable>(
+  /// Asks the storage, once it is open.
+  ///
+  /// - Throws: what the question throws; why the storage is not open.
+  func asking<R: Sendable>(
     _ question: @escaping @Sendable (StorageQuestions) async throws(StoreError) -> R
   ) async throws(FirestoreError) -> R {
     try await ask { (engine) throws(FirestoreError) in

@@ -61,6 +61,7 @@ public final class Firestore: Sendable {
     configuration.logger = VerboseLogHandler.logger(configuration.logger) {
       Self.isVerbose.load(ordering: .relaxed)
     }
+    let mistakes = configuration.leaveOutServer()
     state = Mutex(State(configuration: configuration))
     self.uses = uses
     database = DatabaseID(
@@ -68,6 +69,7 @@ public final class Firestore: Sendable {
     self.defaults = defaults
     self.makeEngine = makeEngine
     if let fault = configuration.fault { report(fault) }
+    for mistake in mistakes { report(mistake) }
   }
 
   /// The configuration with the default storage and transport filled in where it names none.
@@ -143,6 +145,7 @@ extension Firestore {
   /// storage and no transport.
   private func reportMissingServer() {
     let configuration = configuration
+    guard configuration.localAuthority == nil else { return }
     if configuration.host != nil, configuration.effectiveTransport == nil {
       report(
         FirestoreError(

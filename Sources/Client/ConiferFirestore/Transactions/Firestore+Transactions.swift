@@ -50,11 +50,16 @@ extension Firestore {
       case .success(let value): return value
       case .failure(let error):
         guard error.isRetryableInTransaction, !user.hasChanged, !isTerminated,
-          attempts < maxAttempts
+          attempts < maxAttempts, !isOfFullDisk(error)
         else { throw error }
         if error.code == .resourceExhausted { backoff.jumpToLongest() }
       }
     }
+  }
+
+  /// Whether the store of a database without a server has no room, which no further attempt makes.
+  private func isOfFullDisk(_ error: FirestoreError) -> Bool {
+    configuration.localAuthority != nil && error.code == .resourceExhausted
   }
 
   /// Calls the function once, and commits what it wrote.
@@ -88,7 +93,7 @@ extension Firestore {
   ///
   /// - Throws: `cancelled`.
   nonisolated(nonsending)
-    private func pause(_ backoff: inout StreamBackoff) async throws(FirestoreError)
+    func pause(_ backoff: inout StreamBackoff) async throws(FirestoreError)
   {
     let configuration = configuration
     let now = configuration.clock.now

@@ -1,4 +1,5 @@
 public import Conifer
+import ConiferKeyValue
 import ConiferSQLite
 public import ConiferStorage
 
@@ -26,7 +27,11 @@ extension DatabaseConfiguration {
     let standard = StorageConfiguration.sqlite(at: AppDirectory.current.localPath(of: namespace))
     var configuration = DatabaseConfiguration(namespace: namespace, storage: storage ?? standard)
     configuration.isPersistenceEnabled = true
-    configuration.localAuthority = { ServerAuthority($0) }
+    configuration.localAuthority = { configuration in
+      ServerAuthority(configuration.authorityStorage) { (backend) throws(StoreError) in
+        try await LocalTreeServer(configuration, backend)
+      }
+    }
     return configuration
   }
 }

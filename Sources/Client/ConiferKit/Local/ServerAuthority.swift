@@ -1,19 +1,14 @@
-import Conifer
 import ConiferEngine
 import ConiferKeyValue
-import ConiferServer
 import ConiferStorage
-import ConiferWire
 import Synchronization
 
 /// The authority of a database without a server: a server in this process that serves this one database from a store
-/// of its own. It is also the transport that leads there.
-final class ServerAuthority: LocalAuthority, Transport {
+/// of its own. It is also the way to that server.
+final class ServerAuthority<Server: LocalServer>: LocalAuthority {
   private struct Serving: Sendable {
     let backend: any StorageBackend
-    let transport: InProcessTransport
-    /// What keeps the store tidy; nil when nothing does.
-    let housekeeping: HousekeepingRunner?
+    var server: Server
   }
 
   private enum State: Sendable {
@@ -23,17 +18,33 @@ final class ServerAuthority: LocalAuthority, Transport {
     case suspended(Serving, isStale: Bool)
   }
 
-  private let configuration: DatabaseConfiguration
+  private let storage: StorageConfiguration
+  private let serve: @Sendable (any StorageBackend) async throws(StoreError) -> Server
   private let state = Mutex(State.closed)
 
-  init(_ configuration: DatabaseConfiguration) { self.configuration = configuration }
+  /// - Parameters:
+  ///   - storage: where the data is, opened as an authority.
+  ///   - serve: makes a server over the open store, with the data as it is then.
+  init(
+    _ storage: StorageConfiguration,
+    serve: @escaping @Sendable (any StorageBackend) async throws(StoreError) -> Server
+  ) {
+    self.storage = storage
+    self.serve = serve
+  }
 
-  // MARK: The store
+  /// The server; nil while the store is not open.
+  var server: Server? {
+    switch state.withLock({ $0 }) {
+    case .serving(let serving), .suspended(let serving, _): serving.server
+    case .closed: nil
+    }
+  }
 
   nonisolated(nonsending) func open() async throws(StoreError) {
-    let backend = try configuration.authorityStorage.open()
+    let backend = try storage.open()
     do throws(StoreError) {
-      let serving = try await serve(backend)
+      let serving = Serving(backend: backend, server: try await serve(backend))
       state.withLock { $0 = .serving(serving) }
     } catch {
       try? await backend.close()
@@ -41,24 +52,12 @@ final class ServerAuthority: LocalAuthority, Transport {
     }
   }
 
-  private nonisolated(nonsending) func serve(
-    _ backend: any StorageBackend
-  ) async throws(StoreError) -> Serving {
-    var settings = ServerConfiguration(logger: configuration.logger)
-    settings.housekeeping = configuration.housekeeping
-    let server = Server(settings)
-    try await server.open(configuration.namespace, in: backend)
-    return Serving(
-      backend: backend, transport: server.transport(),
-      housekeeping: settings.housekeeping(of: backend))
-  }
-
   nonisolated(nonsending) func suspend() async throws(StoreError) {
-    switch current {
+    switch state.withLock({ $0 }) {
     case .closed: return
     case .serving(let serving):
-      await settle(serving)
-      await serving.housekeeping?.suspend()
+      await serving.server.settle()
+      await serving.server.housekeeping?.suspend()
       // Also when the store fails: it may have let go of its files, and another call or `resume` finds out.
       state.withLock { $0 = .suspended(serving, isStale: false) }
       try await serving.backend.suspend()
@@ -67,19 +66,21 @@ final class ServerAuthority: LocalAuthority, Transport {
   }
 
   nonisolated(nonsending) func resume() async throws(StoreError) {
-    guard case .suspended(var serving, let wasStale) = current else { return }
+    guard case .suspended(var serving, let wasStale) = state.withLock({ $0 }) else { return }
     let isChanged = try await serving.backend.resumeNotingChanges()
     if isChanged || wasStale {
-      // The server has the data in memory as it was before.
+      // The server has in memory what the store had before.
+      let before = serving.server
       do throws(StoreError) {
-        serving = try await serve(serving.backend)
+        serving.server = try await serve(serving.backend)
       } catch {
         state.withLock { [serving] in $0 = .suspended(serving, isStale: true) }
         try? await serving.backend.suspend()
         throw error
       }
+      await before.end()
     }
-    serving.housekeeping?.resume()
+    serving.server.housekeeping?.resume()
     state.withLock { [serving] in $0 = .serving(serving) }
   }
 
@@ -91,45 +92,23 @@ final class ServerAuthority: LocalAuthority, Transport {
     switch last {
     case .closed: return
     case .serving(let serving):
-      await settle(serving)
+      await serving.server.settle()
       try await close(serving)
     case .suspended(let serving, _): try await close(serving)
     }
   }
 
   private nonisolated(nonsending) func close(_ serving: Serving) async throws(StoreError) {
-    serving.housekeeping?.end()
+    await serving.server.end()
+    serving.server.housekeeping?.end()
     try await serving.backend.close()
   }
 
-  /// Returns when the server has handled all that was sent, the end of the connection too, and has stored it.
-  private nonisolated(nonsending) func settle(_ serving: Serving) async {
-    await serving.transport.waitUntilDelivered()
-    await serving.transport.server.waitUntilIdle(configuration.namespace)
-  }
-
-  private var current: State { state.withLock { $0 } }
-
   var store: (backend: any StorageBackend, tree: TreeID)? {
-    guard case .serving(let serving) = current else { return nil }
+    guard case .serving(let serving) = state.withLock({ $0 }) else { return nil }
     let trees = try? serving.backend.read { (view) throws(StoreError) in try view.trees() }
-    let own = trees?.first { $0.name == configuration.namespace }
+    let own = trees?.first { $0.name.utf8.elementsEqual(serving.server.treeName.utf8) }
     return (serving.backend, own?.id ?? TreeID(rawValue: 0))
-  }
-
-  // MARK: The way to it
-
-  func connect(
-    _ request: ConnectionRequest, receive: @escaping @Sendable (TransportEvent) -> Void
-  ) -> any TransportConnection {
-    switch current {
-    case .serving(let serving), .suspended(let serving, _):
-      return serving.transport.connect(request, receive: receive)
-    case .closed:
-      let nowhere = Server().transport()
-      nowhere.isReachable = false
-      return nowhere.connect(request, receive: receive)
-    }
   }
 
   var description: String { "a server within the process, with a store of its own" }

@@ -72,6 +72,12 @@ public final class DocumentLink: Sendable {
   /// Whether no message is on its way.
   public var isIdle: Bool { channels.allSatisfy(\.isIdle) }
 
+  /// Returns when all that was sent by now is delivered to the server, the ends of streams too. Only with
+  /// `Delivery.queues`.
+  package func waitUntilDelivered() async {
+    for channel in channels { await channel.waitUntilDelivered() }
+  }
+
   // MARK: Channels
 
   var channels: [LinkChannel] { state.withLock { $0.channels } }

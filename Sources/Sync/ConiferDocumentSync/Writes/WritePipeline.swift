@@ -56,6 +56,8 @@ package struct WritePipeline: Sendable {
   }
 
   private var isEnabled: Bool
+  /// Further codes with which the server refuses a batch for good.
+  private let finalCodes: Set<StatusCode>
   private var stream = Stream.closed
   private var queue = Queue.mayHoldMore
   /// The batches that are on their way, or will be when the stream is ready.
@@ -71,8 +73,12 @@ package struct WritePipeline: Sendable {
   /// - Parameters:
   ///   - isEnabled: whether the app lets the network be used.
   ///   - token: the token that was kept of the user's last stream; empty when there is none.
-  package init(isEnabled: Bool = true, token: [UInt8] = []) {
+  ///   - finalCodes: codes with which the server refuses a batch for good, beside those that are permanent.
+  package init(
+    isEnabled: Bool = true, token: [UInt8] = [], refusedWith finalCodes: Set<StatusCode> = []
+  ) {
     self.isEnabled = isEnabled
+    self.finalCodes = finalCodes
     self.token = token
   }
 
@@ -223,6 +229,10 @@ package struct WritePipeline: Sendable {
       + fill()
   }
 
+  private func isFinal(_ error: StatusError) -> Bool {
+    error.code.isPermanentForWrites || finalCodes.contains(error.code)
+  }
+
   /// The stream broke, could not be opened, or was closed since it was idle.
   ///
   /// - Parameter error: why; nil when it was closed on purpose.
@@ -231,7 +241,7 @@ package struct WritePipeline: Sendable {
     stream = .closed
     var actions: [WriteAction] = []
     switch before {
-    case .ready where error?.code.isPermanentForWrites == true && !entries.isEmpty:
+    case .ready where error.map(isFinal) == true && !entries.isEmpty:
       let first = entries.removeFirst()
       if let error { actions = [.inhibitBackoff, .refused(first.id, error)] }
     case .greeting where error?.code.isPermanent == true:

@@ -25,9 +25,11 @@ struct EngineLifetime {
       let backend = try await store.engine.openBackend(setup.effectiveStorage)
       do throws(StoreError) {
         let documents = try backend.keepingDocuments()
-        try begin(documents, await tree(of: documents))
+        let tree = try await tree(of: documents)
+        try await store.engine.reserveNumbers(in: backend, Lane(tree: tree), setup.random)
+        try begin(documents, tree)
       } catch {
-        try? await backend.close()
+        await store.engine.closeBackend(backend)
         throw error
       }
     } catch {

@@ -19,17 +19,20 @@ final class NetworkUse {
   private let listening: Listening
   private let sending: WriteSending
   private let recovery: StorageRecovery
+  /// What an authority in this process is handed over is sent whatever the app wants.
+  private let handOver: HandOver
 
   /// - Parameter returned: called when the network may have returned, on any thread.
   init(
     _ transport: DocumentTransport?, _ listening: Listening, _ sending: WriteSending,
-    _ recovery: StorageRecovery, returned: @escaping @Sendable () -> Void
+    _ recovery: StorageRecovery, _ handOver: HandOver, returned: @escaping @Sendable () -> Void
   ) {
     self.transport = transport
     self.returned = returned
     self.listening = listening
     self.sending = sending
     self.recovery = recovery
+    self.handOver = handOver
   }
 
   private var hasServer: Bool { transport != nil }
@@ -64,7 +67,8 @@ final class NetworkUse {
   /// - Parameter state: whether the server counts as out of reach when the network is left.
   func update(meanwhile state: OnlineState = .offline) {
     let takesIn = !recovery.isBlocked && !sending.hasUnstored && !sending.hasInDoubtCommits
-    let mayUse = hasServer && isWanted && !isSuspended && !hasEnded && takesIn
+    let mayUse =
+      hasServer && (isWanted || handOver.isUnderWay) && !isSuspended && !hasEnded && takesIn
     set(mayUse, listens: mayUse && !recovery.blocksListens, state)
   }
 

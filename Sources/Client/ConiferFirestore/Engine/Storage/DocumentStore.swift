@@ -76,6 +76,16 @@ final class DocumentStore {
     return try outbox.commitNow(edits)
   }
 
+  /// Declares indexes at once, where the documents are: in the store of an authority in this process, too.
+  func declare(_ edit: DocumentEdit) throws(StoreError) {
+    guard let own = engine.authorityStore else {
+      try commit([.documents(tree, [edit])])
+      return
+    }
+    _ = try own.backend.commitAndWait(
+      [.documents(own.tree, [edit])], min(.process, own.backend.traits.store.strongest))
+  }
+
   /// Whether damage may have been found that `takeIncidents` has not reported yet.
   func mayHaveNewIncidents() -> Bool {
     guard let new = engine.reportIncidents() else { return true }

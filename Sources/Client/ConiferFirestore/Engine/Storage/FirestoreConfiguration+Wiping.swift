@@ -7,14 +7,13 @@ extension FirestoreConfiguration {
   /// set aside of a damaged store.
   package func wipe() async throws(FirestoreError) {
     guard isPersistenceEnabled else { return }
-    let database = DatabaseID(project: projectID, database: databaseID)
     do throws(StoreError) {
-      let storage = effectiveStorage
+      let storage = localAuthority == nil ? effectiveStorage : authorityStorage
       let backend = try await storage.openOrSalvage().backend
       do throws(StoreError) {
-        let tree = try await backend.tree(named: "\(database)", order: .documents)
+        let trees = try self.trees(of: backend)
         let durability = min(options.durability.wanted, backend.traits.store.strongest)
-        _ = try await backend.commit([.wipe(tree)], durability)
+        if !trees.isEmpty { _ = try await backend.commit(trees.map { .wipe($0) }, durability) }
       } catch {
         try? await backend.close()
         throw error
@@ -30,5 +29,16 @@ extension FirestoreConfiguration {
       }
       throw FirestoreError(error, "What is kept was not removed")
     }
+  }
+
+  /// The trees of the database: that of its documents, and of an authority those with longer names beside it.
+  private func trees(of backend: any StorageBackend) throws(StoreError) -> [TreeID] {
+    let name = "\(DatabaseID(project: projectID, database: databaseID))".utf8
+    return try backend.read { (view) throws(StoreError) in try view.trees() }
+      .filter { tree in
+        tree.name.utf8.elementsEqual(name)
+          || localAuthority != nil && tree.name.utf8.starts(with: Array(name) + [0x2F])
+      }
+      .map(\.id)
   }
 }

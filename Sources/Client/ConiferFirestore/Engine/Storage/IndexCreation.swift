@@ -25,7 +25,7 @@ final class IndexCreation {
     guard isOn else { return name(index) }
     guard refused.count < Self.most, !refused.contains(index) else { return }
     do throws(StoreError) {
-      try store.commit([.documents(store.tree, [.addIndexes([index])])])
+      try store.declare(.addIndexes([index]))
       logger.info("an index was declared", metadata: ["index": "\(index)"])
     } catch {
       // Queries are answered all the same, only slower.

@@ -65,7 +65,10 @@ final class WriteSending {
   ///
   /// - Throws: when it cannot be read.
   func begin() throws(StoreError) {
-    pipeline = WritePipeline(isEnabled: false, token: try keptToken())
+    // An authority in this process whose disk is full would be asked again for ever, with writes that only memory has.
+    let isLocal = writes.setup.localAuthority != nil
+    pipeline = WritePipeline(
+      isEnabled: false, token: try keptToken(), refusedWith: isLocal ? [.resourceExhausted] : [])
   }
 
   /// Another user is signed in, while the network is not used.
