@@ -94,6 +94,22 @@ import Testing
     try await db.terminate()
   }
 
+  @Test func `an authority that takes long is waited for, as it is never out of reach`()
+    async throws
+  {
+    let disk = FailingDisk()
+    let clock = HandClock()
+    let db = open(disk.storage) { $0.clock = HandEngineClock(clock) }
+    try await db.document("a/b").setData(["n": 1])
+    let reading = Task { try await db.document("a/b").getDocument().metadata.isFromCache }
+    for _ in 0..<200 {
+      clock.advance(by: 20_000)
+      await Task.yield()
+    }
+    #expect(try await !reading.value)
+    try await db.terminate()
+  }
+
   @Test func `a disk that hangs up ends terminating after a while, and what is lost is told`()
     async throws
   {
