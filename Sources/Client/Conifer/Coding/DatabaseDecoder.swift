@@ -241,15 +241,12 @@ extension NodeDecoding {
     return value
   }
 
-  func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
-    let value: Integer? =
-      switch node.leaf {
-      case .integer(let number)?: Integer(exactly: number)
-      case .double(let number)?: Integer(exactly: number)
-      default: nil
-      }
-    guard let value else { throw mismatch(type) }
-    return value
+  var number: DecodedNumber? {
+    switch node.leaf {
+    case .integer(let number)?: .integer(number)
+    case .double(let number)?: .double(number)
+    default: nil
+    }
   }
 }
 

@@ -74,25 +74,19 @@ extension Database {
   }
 }
 
+extension Database.Encoder: EncodingSettings {}
+
 /// An encoder into one slot.
 struct NodeEncoding: SlotEncoding {
   let slot: EncodingSlot
   let codingPath: [any CodingKey]
   let encoder: Database.Encoder
-  /// Whether keys are an app's data, which stays as it is, rather than names of a type's members.
   var keepsKeys = false
 
-  var userInfo: [CodingUserInfoKey: Any] { encoder.userInfo }
-
-  func member(_ key: any CodingKey) -> NodeEncoding {
-    let path = codingPath + [key]
-    let name = keepsKeys ? key.stringValue : encoder.keyEncodingStrategy.name(at: path)
-    return NodeEncoding(slot: slot.member(name), codingPath: path, encoder: encoder)
-  }
-
-  func element() -> NodeEncoding {
-    let key = AnyCodingKey(intValue: slot.count)
-    return NodeEncoding(slot: slot.element(), codingPath: codingPath + [key], encoder: encoder)
+  init(slot: EncodingSlot, codingPath: [any CodingKey], encoder: Database.Encoder) {
+    self.slot = slot
+    self.codingPath = codingPath
+    self.encoder = encoder
   }
 
   func encodeNil() { slot.set(nil) }
@@ -105,11 +99,7 @@ struct NodeEncoding: SlotEncoding {
     case let data as Data: try encode(data)
     case let url as URL: slot.set(url.absoluteString)
     case let decimal as Decimal: try floating((decimal as NSDecimalNumber).doubleValue)
-    case is any StringKeyed:
-      var encoding = self
-      encoding.keepsKeys = true
-      try value.encode(to: encoding)
-    default: try value.encode(to: self)
+    default: try encodePlain(value)
     }
   }
 

@@ -43,7 +43,7 @@ package final class EncodingSlot {
     }
   }
 
-  package func member(_ key: String) -> EncodingSlot {
+  func member(_ key: String) -> EncodingSlot {
     let slot = EncodingSlot()
     if case .object(var members) = content {
       content = .scalar(nil)
@@ -55,7 +55,7 @@ package final class EncodingSlot {
     return slot
   }
 
-  package func element() -> EncodingSlot {
+  func element() -> EncodingSlot {
     let slot = EncodingSlot()
     if case .array(var elements) = content {
       content = .scalar(nil)
@@ -67,7 +67,7 @@ package final class EncodingSlot {
     return slot
   }
 
-  package var count: Int {
+  var count: Int {
     if case .array(let elements) = content { return elements.count }
     return 0
   }

@@ -1,13 +1,31 @@
 /// A decoder of one value, with what the decoders of both clients share.
 package protocol ScalarDecoding: Decoder, SingleValueDecodingContainer {
-  /// The number there as a type that holds it exactly.
-  func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer
+  /// The number there; nil for anything else.
+  var number: DecodedNumber? { get }
 
   /// The error for a value that is not of a type.
   func mismatch(_ type: Any.Type) -> DecodingError
 }
 
+/// A number as it is stored.
+package enum DecodedNumber {
+  case integer(Int64)
+  case double(Double)
+}
+
 extension ScalarDecoding {
+  /// The number there as a type that holds it exactly.
+  private func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
+    let value: Integer? =
+      switch number {
+      case .integer(let number)?: Integer(exactly: number)
+      case .double(let number)?: Integer(exactly: number)
+      case nil: nil
+      }
+    guard let value else { throw mismatch(type) }
+    return value
+  }
+
   package func singleValueContainer() -> any SingleValueDecodingContainer { self }
 
   package func decode(_ type: Float.Type) throws -> Float { Float(try decode(Double.self)) }

@@ -1,12 +1,23 @@
+/// What an encoder's user sets for all values.
+package protocol EncodingSettings {
+  /// What members are called.
+  var keyEncodingStrategy: KeyEncodingStrategy { get }
+  /// What types are told while they encode.
+  var userInfo: [CodingUserInfoKey: Any] { get }
+}
+
 /// An encoder into one slot, with what the encoders of both clients share.
 package protocol SlotEncoding: Encoder, SingleValueEncodingContainer {
+  associatedtype Settings: EncodingSettings
+
+  /// The place for the value.
   var slot: EncodingSlot { get }
+  /// What holds for all values.
+  var encoder: Settings { get }
+  /// Whether keys are an app's data, which stays as it is, rather than names of a type's members.
+  var keepsKeys: Bool { get set }
 
-  /// The encoding of a member of the object that was begun.
-  func member(_ key: any CodingKey) -> Self
-
-  /// The encoding of the next element of the array that was begun.
-  func element() -> Self
+  init(slot: EncodingSlot, codingPath: [any CodingKey], encoder: Settings)
 
   // As the standard library's protocol has them, but what changes is the slot.
   func encodeNil()
@@ -15,6 +26,29 @@ package protocol SlotEncoding: Encoder, SingleValueEncodingContainer {
 }
 
 extension SlotEncoding {
+  package var userInfo: [CodingUserInfoKey: Any] { encoder.userInfo }
+
+  /// The encoding of a member of the object that was begun.
+  func member(_ key: any CodingKey) -> Self {
+    let path = codingPath + [key]
+    let name = keepsKeys ? key.stringValue : encoder.keyEncodingStrategy.name(at: path)
+    return Self(slot: slot.member(name), codingPath: path, encoder: encoder)
+  }
+
+  /// The encoding of the next element of the array that was begun.
+  func element() -> Self {
+    let key = AnyCodingKey(intValue: slot.count)
+    return Self(slot: slot.element(), codingPath: codingPath + [key], encoder: encoder)
+  }
+
+  /// Encodes a value that has no form of its own; of dictionaries the keys stay as they are.
+  package func encodePlain(_ value: some Encodable) throws {
+    guard value is any StringKeyed else { return try value.encode(to: self) }
+    var encoding = self
+    encoding.keepsKeys = true
+    try value.encode(to: encoding)
+  }
+
   package func container<Key: CodingKey>(
     keyedBy type: Key.Type
   ) -> KeyedEncodingContainer<Key> {

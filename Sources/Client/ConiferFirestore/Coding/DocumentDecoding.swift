@@ -150,14 +150,11 @@ extension DocumentDecoding {
     return number.asDouble
   }
 
-  func integer<Integer: FixedWidthInteger>(_ type: Integer.Type) throws -> Integer {
-    let integer: Integer? =
-      switch value {
-      case .integer(let number)?: Integer(exactly: number)
-      case .double(let number)?: Integer(exactly: number)
-      default: nil
-      }
-    guard let integer else { throw mismatch(type) }
-    return integer
+  var number: DecodedNumber? {
+    switch value {
+    case .integer(let number)?: .integer(number)
+    case .double(let number)?: .double(number)
+    default: nil
+    }
   }
 }

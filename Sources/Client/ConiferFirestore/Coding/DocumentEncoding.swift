@@ -1,27 +1,19 @@
 import ConiferEngine
 import Foundation
 
+extension Firestore.Encoder: EncodingSettings {}
+
 /// An encoder into one slot.
 struct DocumentEncoding: SlotEncoding {
   let slot: EncodingSlot
   let codingPath: [any CodingKey]
   let encoder: Firestore.Encoder
-  /// Whether keys are an app's data, which stays as it is, rather than names of a type's members.
   var keepsKeys = false
 
-  var userInfo: [CodingUserInfoKey: Any] { encoder.userInfo }
-
-  /// The encoding of a member.
-  func member(_ key: any CodingKey) -> DocumentEncoding {
-    let path = codingPath + [key]
-    let name = keepsKeys ? key.stringValue : encoder.keyEncodingStrategy.name(at: path)
-    return DocumentEncoding(slot: slot.member(name), codingPath: path, encoder: encoder)
-  }
-
-  /// The encoding of the next element.
-  func element() -> DocumentEncoding {
-    let key = AnyCodingKey(intValue: slot.count)
-    return DocumentEncoding(slot: slot.element(), codingPath: codingPath + [key], encoder: encoder)
+  init(slot: EncodingSlot, codingPath: [any CodingKey], encoder: Firestore.Encoder) {
+    self.slot = slot
+    self.codingPath = codingPath
+    self.encoder = encoder
   }
 
   func encodeNil() { slot.set(NSNull()) }
@@ -36,11 +28,7 @@ struct DocumentEncoding: SlotEncoding {
     case let data as Data: try encode(data)
     case let url as URL: slot.set(url.absoluteString)
     case let decimal as Decimal: slot.set((decimal as NSDecimalNumber).doubleValue)
-    case is any StringKeyed:
-      var encoding = self
-      encoding.keepsKeys = true
-      try value.encode(to: encoding)
-    default: try value.encode(to: self)
+    default: try encodePlain(value)
     }
   }
 
