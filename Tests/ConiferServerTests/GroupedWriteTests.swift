@@ -40,7 +40,7 @@ import Testing
     private func words(_ outputs: [Namespace.Output]) -> [String] {
       outputs.compactMap { output in
         switch output {
-        case .commit(let changes):
+        case .commit(let changes, _):
           "store "
             + changes.map { "\($0.path)=\(String(decoding: $0.node.json(), as: UTF8.self))" }
             .joined(separator: " ")

@@ -81,6 +81,32 @@
       await service.http.stop()
     }
 
+    @Test(arguments: DurableStore.allCases)
+    func `Others see who was there when their server was killed`(_ store: DurableStore) async throws
+    {
+      let directory = FileManager.default.temporaryDirectory.path + "/deaths-\(UUID().uuidString)"
+      try FileManager.default.createDirectory(
+        atPath: directory, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(atPath: directory) }
+      let arguments = ["--store", "\(store)://\(directory)/s", "--namespace", Service.namespace]
+      let killed = try ServerProcess(arguments)
+      let database = client("ws://127.0.0.1:\(killed.port)")
+      let user = database.reference(withPath: "users/ada")
+      try await user.setValue(["online": true])
+      try await user.child("online").onDisconnectRemoveValue()
+      try await user.child("left").onDisconnectSetValue(Conifer.ServerValue.timestamp())
+      killed.kill()
+      // Before the next one begins, so that nobody connects again.
+      await database.close()
+      let next = try ServerProcess(arguments)
+      defer { next.kill() }
+      let other = client("ws://127.0.0.1:\(next.port)")
+      let data = try await other.reference(withPath: "users/ada").getData().node
+      #expect(data["online" as Key].isEmpty)
+      #expect(data["left" as Key].leaf?.number ?? 0 > 1_700_000_000_000)
+      await other.close()
+    }
+
     /// Lets the clients go on to their ends, and looks at what the server has.
     private func check(
       _ lives: [ClientLife], _ server: ServerProcess, _ proxy: FaultyProxy, _ seed: UInt64

@@ -42,16 +42,17 @@ public final class Server: Sendable {
 
   /// Serves a database from a store, and loads it into memory.
   ///
-  /// Each write is committed before listeners are told and the writer is answered. The caller
-  /// closes the store, after `waitUntilIdle()`. The server observes the store's incidents and logs each.
+  /// Each write is committed before listeners are told and the writer is answered, and so is each onDisconnect operation:
+  /// those of sessions that an earlier server left run now, once, as their users. Rules that `storeRules` set are set again.
+  /// The caller closes the store, after `waitUntilIdle()`. The server observes the store's incidents and logs each.
   ///
   /// - Parameters:
   ///   - namespace: the database's name and the name of its tree in the store, which the first
   ///     write creates; 1 to 256 UTF-8 bytes.
   ///   - backend: a store that is an authority.
   ///   - durability: of each commit; nil for the backend's own.
-  /// - Throws: `invalid` (the name; the store is a cache; the database is already served), and
-  ///   errors of loading.
+  /// - Throws: `invalid` (the name; the store is a cache; the database is already served), `newerFormat` for rules that this
+  ///   version cannot read, and errors of loading.
   public func open(
     _ namespace: String, in backend: any StorageBackend, durability: Durability? = nil
   ) async throws(StoreError) {
@@ -68,21 +69,26 @@ public final class Server: Sendable {
       try view.trees().contains { $0.name == namespace }
     }
     var tree: TreeID?
-    var root = Node.empty
+    var (root, kept) = (Node.empty, KeptRecords())
     if isThere {
       let found = try await backend.tree(named: namespace)
-      root = try backend.read { (view) throws(StoreError) in try view.node(found, .root) }
+      (root, kept) = try backend.read { (view) throws(StoreError) in
+        (try view.node(found, .root), try KeptRecords(view, found, configuration))
+      }
       tree = found
     }
     let store = NamespaceHost.Store(
       backend: backend, name: namespace, tree: tree,
       durability: durability ?? backend.traits.durability,
       housekeeping: configuration.housekeeping(of: backend))
-    let isNew = state.withLock { [root] state in
+    let isNew = state.withLock { [root, kept] state in
       if state.hosts[namespace] != nil { return false }
-      state.hosts[namespace] = NamespaceHost(
-        configuration, rules: state.rules, root: root, store: store,
-        disconnects: disconnects)
+      let host = NamespaceHost(
+        configuration, rules: state.rules, root: root, store: store, disconnects: disconnects)
+      // Before anybody can connect.
+      if let rules = kept.rules { host.handle(.setRules(rules, isCommon: false)) }
+      host.restore(kept.sessions)
+      state.hosts[namespace] = host
       return true
     }
     guard isNew else {
@@ -125,6 +131,27 @@ public final class Server: Sendable {
   /// - Throws: the error in the file with its position; the rules stay as they were.
   public func setRules(json: [UInt8], in namespace: String) throws(RulesError) {
     setRules(try SecurityRules(json: json), in: namespace)
+  }
+
+  /// Sets the rules of a database from a rules file, and keeps them in its store, if it has one and the configuration's
+  /// `keepsRules` is set; `open` sets them again.
+  ///
+  /// - Parameters:
+  ///   - json: the file in UTF-8.
+  ///   - namespace: the database's name.
+  /// - Returns: whether they were stored and set; else they stayed as they were, and the answer says why.
+  /// - Throws: the error in the file with its position; the rules stay as they were.
+  public func storeRules(
+    json: [UInt8], in namespace: String
+  ) async throws(RulesError) -> Response {
+    let rules = try SecurityRules(json: json)
+    guard configuration.keepsRules else {
+      setRules(rules, in: namespace)
+      return .ok
+    }
+    return await withCheckedContinuation { continuation in
+      with(namespace) { $0.storeRules(rules) { continuation.resume(returning: $0) } }
+    }
   }
 
   /// The rules file of a database.

@@ -16,6 +16,12 @@ public struct ServerConfiguration: Sendable {
   /// Gets the errors that no client is answered: a failed commit, an onDisconnect operation that
   /// the rules refused. Data and tokens are never logged.
   public var logger: Logger
+  /// Whether rules that `Server.storeRules` sets are kept in the database's store and set again when it is opened; false
+  /// where they come from elsewhere, such as a file, which then counts.
+  public var keepsRules = true
+  /// Whether onDisconnect operations are stored with their database, so that those which a killed server leaves run when the
+  /// next one opens it.
+  public var keepsDisconnects = true
   /// Whether the server keeps the stores of its databases tidy by itself, while it writes nothing.
   public var housekeeping = Housekeeping.automatic
   /// The clock by which housekeeping waits.

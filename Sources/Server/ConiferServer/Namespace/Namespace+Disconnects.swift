@@ -6,42 +6,53 @@ extension Namespace {
   ///
   /// The rules are checked now, so that the client learns of a refusal, and again when the
   /// operation runs.
-  mutating func remember(_ request: Request, of id: SessionID, now: Int64) -> Response {
-    let base: Path
-    var changes: [NodeChange] = []
-    var isMerge = false
+  ///
+  /// - Returns: the answer; nil when it comes once the change is stored.
+  mutating func remember(
+    _ request: Request, _ number: UInt64, of id: SessionID, now: Int64
+  ) -> Response? {
+    let change: DisconnectChange
     switch request {
     case .onDisconnectPut(let path, let node):
-      base = path
-      changes = [NodeChange(path, node)]
+      change = .write([NodeChange(path, node)], base: path, isMerge: false)
     case .onDisconnectMerge(let path, let relative):
-      base = path
-      changes = relative.map { NodeChange(path.appending($0.path), $0.node) }
-      isMerge = true
-    case .onDisconnectCancel(let path):
-      let growth = sessions[id]?.disconnect.growth(byForgetting: path) ?? 0
-      return changeDisconnect(of: id, growth: growth) { $0.forget(path) }
+      let changes = relative.map { NodeChange(path.appending($0.path), $0.node) }
+      change = .write(changes, base: path, isMerge: true)
+    case .onDisconnectCancel(let path): change = .cancel(path)
     default: return Response(.failure, reason: "The request is not for a disconnect.")
     }
-    let write = PendingWrite(
-      base: base, changes: changes, isMerge: isMerge, hash: nil, origin: .disconnect(id))
-    if case .failure(let refusal) = stage(write, now: now) {
-      if let decision = refusal.decision { log(decision, "A write at a disconnect") }
-      return refusal.response
+    let growth: Int
+    switch change {
+    case .cancel(let path):
+      // Nothing is to be stored of what changes nothing.
+      guard sessions[id]?.disconnect.isEmpty == false else { return .ok }
+      growth = sessions[id]?.disconnect.growth(byForgetting: path) ?? 0
+    case .write(let changes, let base, let isMerge):
+      let write = PendingWrite(
+        base: base, changes: changes, isMerge: isMerge, hash: nil, origin: .disconnect(id))
+      if case .failure(let refusal) = stage(write, now: now) {
+        if let decision = refusal.decision { log(decision, "A write at a disconnect") }
+        return refusal.response
+      }
+      growth = sessions[id]?.disconnect.growth(by: changes) ?? 0
     }
-    let growth = sessions[id]?.disconnect.growth(by: changes) ?? 0
-    return changeDisconnect(of: id, growth: growth) {
-      $0.remember(changes, base: base, isMerge: isMerge)
+    if let refusal = refusal(growing: sessions[id]?.disconnect.bytes ?? 0, by: growth) {
+      return refusal
     }
+    if storesDisconnects {
+      store(change, number, of: id)
+      return nil
+    }
+    changeDisconnect(of: id) { change.apply(to: &$0) }
+    return .ok
   }
 
-  /// Changes a session's onDisconnect operations, if they fit the limits.
+  /// Why a session's onDisconnect operations may not grow; nil when they may.
   ///
-  /// - Parameter growth: the maximum growth in bytes.
-  private mutating func changeDisconnect(
-    of id: SessionID, growth: Int, _ change: (inout DisconnectWrites) -> Void
-  ) -> Response {
-    let held = sessions[id]?.disconnect.bytes ?? 0
+  /// - Parameters:
+  ///   - held: their bytes.
+  ///   - growth: the maximum growth in bytes.
+  private func refusal(growing held: Int, by growth: Int) -> Response? {
     let size = held + max(0, growth)
     guard size <= limits.disconnect || growth <= 0 else {
       return Response(
@@ -57,12 +68,11 @@ extension Namespace {
     }
     // The actual size is counted with the change.
     disconnects.account(size, held)
-    changeDisconnect(of: id, change)
-    return .ok
+    return nil
   }
 
   /// Changes a session's onDisconnect operations, and accounts for their memory.
-  private mutating func changeDisconnect(
+  mutating func changeDisconnect(
     of id: SessionID, _ change: (inout DisconnectWrites) -> Void
   ) {
     guard var session = sessions.removeValue(forKey: id) else { return }
@@ -75,7 +85,9 @@ extension Namespace {
   /// Runs the onDisconnect operations of a session, one write for each request. Of a request that
   /// is now refused, the parts that are still allowed are written.
   mutating func runDisconnect(of id: SessionID, now: Int64) {
-    guard let writes = sessions[id]?.disconnect, !writes.isEmpty else { return }
+    guard let session = sessions[id], !session.disconnect.isEmpty || !session.log.isEmpty else {
+      return
+    }
     changeDisconnect(of: id) { $0 = DisconnectWrites() }
     let before = root
     var staged: [StagedWrite] = []
@@ -96,7 +108,7 @@ extension Namespace {
         return false
       }
     }
-    for unit in writes.units {
+    for unit in session.disconnect.units {
       let whole = PendingWrite(
         base: unit.base, changes: unit.changes, isMerge: unit.isMerge, hash: nil,
         origin: .disconnect(id))
@@ -111,6 +123,6 @@ extension Namespace {
     for (status, count) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       outputs.append(.log("At a disconnect \(count) nodes were not written: \(status)"))
     }
-    apply(staged, now: now)
+    apply(staged, ended: session, now: now)
   }
 }

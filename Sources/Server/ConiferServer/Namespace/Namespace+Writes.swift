@@ -54,14 +54,16 @@ extension Namespace {
 
   /// Applies writes, each staged over the one before, at once or after their commit.
   ///
-  /// The commit after one in doubt first sets what that may have left to what everybody was told.
-  mutating func apply(_ staged: [StagedWrite], now: Int64) {
-    guard let last = staged.last else { return }
+  /// - Parameter ended: the session whose onDisconnect operations they are: what is stored of these goes in the same
+  ///   commit, so that they run once.
+  mutating func apply(_ staged: [StagedWrite], ended: Session? = nil, now: Int64) {
     let changes = staged.flatMap(\.changes)
-    let isSame = last.root.isIdentical(to: root) && doubtful.isEmpty
-    guard isStored, !changes.isEmpty, !isSame else { return finish(staged, nil, now: now) }
-    inFlight = staged
-    outputs.append(.commit(doubtful.sorted().map { NodeChange($0, root[$0]) } + changes))
+    let isSame = staged.last?.root.isIdentical(to: root) != false && doubtful.isEmpty
+    let ended = ended?.log.isEmpty == false ? ended : nil
+    guard isStored, ended != nil || !changes.isEmpty && !isSame else {
+      return finish(staged, nil, now: now)
+    }
+    commit(.writes(staged, ended: ended), changes, ended?.removedRecords ?? [])
   }
 
   /// Applies writes one after the other, or answers that they could not be stored.
@@ -70,19 +72,14 @@ extension Namespace {
       for write in staged { finish(write, now: now) }
       return
     }
-    if failure.leavesDoubt {
-      // A poisoned store takes nothing any more.
-      if failure.code == .io || doubtful.isEmpty {
-        doubtful.formUnion(staged.lazy.flatMap(\.changes).map(\.path))
-      }
-    } else if failure.mayConcernOne, staged.count > 1, staged.allSatisfy(\.write.isAnswered) {
+    if !failure.leavesDoubt, failure.mayConcernOne, staged.count > 1,
+      staged.allSatisfy(\.write.isAnswered)
+    {
       for write in staged { alone.append(write.write) }
       return
     }
-    outputs.append(.log("A commit failed: \(failure)"))
-    // The store's message names files, so only the log gets it.
-    let words = "The server cannot store data now (\(failure.code))."
-    for write in staged { answer(write.write.origin, Response(.unavailable, reason: words)) }
+    let answer = refusal(failure)
+    for write in staged { self.answer(write.write.origin, answer) }
   }
 
   /// Applies a write, tells its listeners, then answers the writer.

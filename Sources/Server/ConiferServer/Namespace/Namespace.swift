@@ -20,6 +20,8 @@ struct Namespace: Sendable {
   let disconnects: MemoryBudget
   /// Whether writes must be committed before they are applied.
   let isStored: Bool
+  /// Whether onDisconnect operations must be, too.
+  let storesDisconnects: Bool
 
   var sessions: [SessionID: Session] = [:]
   /// The live sessions by their names.
@@ -32,22 +34,26 @@ struct Namespace: Sendable {
   /// The traffic so far.
   var traffic = TrafficCounts()
 
-  /// The writes that are being committed together.
-  var inFlight: [StagedWrite]?
+  /// What is being committed.
+  var inFlight: Commit?
   /// Writes whose common commit failed: each is tried alone, before all that waits.
   var alone = FIFO<PendingWrite>()
   /// Where the store may have other data than `root`, after commits that failed and may be there all the same.
   var doubtful: Set<Path> = []
+  /// The records that the store is to have after such commits, by their names; nil for none.
+  var doubtfulRecords: [String: [UInt8]?] = [:]
   var waiting = FIFO<Input>()
   var outputs: [Output] = []
 
   init(
-    root: Node = .empty, isStored: Bool = false, rules: any AccessRules = OpenRules(),
+    root: Node = .empty, isStored: Bool = false, storesDisconnects: Bool = true,
+    rules: any AccessRules = OpenRules(),
     authenticator: any Authenticator = OpenAuthenticator(), limits: ServerLimits = ServerLimits(),
     disconnects: MemoryBudget? = nil
   ) {
     self.root = root
     self.isStored = isStored
+    self.storesDisconnects = isStored && storesDisconnects
     self.rules = rules
     self.authenticator = authenticator
     self.limits = limits
@@ -62,8 +68,8 @@ struct Namespace: Sendable {
   /// - Returns: the outputs to carry out, in this order.
   mutating func handle(_ input: Input, now: Int64) -> [Output] {
     if case .committed(let failure) = input {
-      if failure == nil { doubtful = [] }
-      if let staged = inFlight.take() { finish(staged, failure, now: now) }
+      if failure == nil { (doubtful, doubtfulRecords) = ([], [:]) }
+      if let commit = inFlight.take() { finish(commit, failure, now: now) }
     } else if case .connect(let id, let name, let host, let last?) = input {
       // The old connection is gone, even if its end was not noticed: its onDisconnect operations
       // run before the client continues.
@@ -135,11 +141,13 @@ struct Namespace: Sendable {
     case .perform(let number, let request, let token, let limit):
       traffic.count(request)
       perform(request, number, as: token, limit: limit, now: now)
-    case .adopt(let id, let token): adopt(token, of: id, now: now)
-    case .setRules(let new, let isCommon):
-      rules = new
-      if !isCommon { hasOwnSettings = true }
-      for id in sessions.keys.sorted() { recheckListens(of: id, now: now) }
+    case .adopt(let id, let token):
+      adopt(token, of: id, now: now)
+      storeUser(of: id)
+    case .setRules(let new, let isCommon): setRules(new, isCommon: isCommon, now: now)
+    case .storeRules(let number, let new): storeRules(new, number, now: now)
+    case .restore(let left):
+      for (id, session) in left { restore(id, session, now: now) }
     case .setIndexes(let new):
       indexes = new
       hasOwnSettings = true
@@ -168,17 +176,27 @@ struct Namespace: Sendable {
     case .put, .merge:
       if let write = PendingWrite(request, .request(id, number)) { self.write(write, now: now) }
     case .onDisconnectPut, .onDisconnectMerge, .onDisconnectCancel:
-      send(id, .response(number, remember(request, of: id, now: now)))
+      if let answer = remember(request, number, of: id, now: now) {
+        send(id, .response(number, answer))
+      }
     case .authenticate(let credential):
       let answer = authenticate(credential, of: id, now: now)
       send(id, .response(number, answer))
       recheckListens(of: id, now: now)
+      storeUser(of: id)
     case .unauthenticate:
       sessions[id]?.setUser(nil)
       send(id, .response(number, .ok))
       recheckListens(of: id, now: now)
+      storeUser(of: id)
     case .appCheck, .stats: send(id, .response(number, .ok))
     }
+  }
+
+  mutating func setRules(_ new: any AccessRules, isCommon: Bool, now: Int64) {
+    rules = new
+    if !isCommon { hasOwnSettings = true }
+    for id in sessions.keys.sorted() { recheckListens(of: id, now: now) }
   }
 
   mutating func send(_ id: SessionID, _ message: ServerMessage) {

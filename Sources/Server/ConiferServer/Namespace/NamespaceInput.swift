@@ -33,6 +33,10 @@ extension Namespace {
     case adopt(SessionID, VerifiedToken?)
     /// New rules, for this database only or for all without their own.
     case setRules(any AccessRules, isCommon: Bool)
+    /// New rules for this database, which are stored with it. The answer carries the number.
+    case storeRules(UInt64, SecurityRules)
+    /// Sessions that an earlier server left: they end at once.
+    case restore([(SessionID, LeftSession)])
     /// New declared indexes; nil when indexes are not required.
     case setIndexes([IndexDefinition]?)
     /// The database was prepared; the preparation would be repeated if it were created again.
@@ -51,8 +55,8 @@ extension Namespace {
     case close(SessionID, String)
     /// The session has ended, and none of its requests waits any more.
     case ended(SessionID)
-    /// Store replaced nodes, all or none, then send the input `committed`.
-    case commit([NodeChange])
+    /// Store replaced nodes and records, all or none, then send the input `committed`.
+    case commit([NodeChange], [ServerRecord])
     /// Answer a call.
     case answer(UInt64, Response)
     /// Answer a caller without a session, with the written data.

@@ -17,6 +17,8 @@ extension Namespace {
     var listens: [ListenKey: ListenID] = [:]
     /// Its onDisconnect operations.
     var disconnect = DisconnectWrites()
+    /// What is stored of them.
+    var log = DisconnectLog()
 
     init(name: String, since: Int64) {
       self.name = name

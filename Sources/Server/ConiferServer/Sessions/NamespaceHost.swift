@@ -57,7 +57,8 @@ final class NamespaceHost: Sendable {
     state = Mutex(
       State(
         machine: Namespace(
-          root: root, isStored: store != nil, rules: rules,
+          root: root, isStored: store != nil,
+          storesDisconnects: configuration.keepsDisconnects, rules: rules,
           authenticator: configuration.authenticator, limits: configuration.limits,
           disconnects: disconnects),
         tree: store?.tree))
@@ -137,6 +138,30 @@ final class NamespaceHost: Sendable {
     }
   }
 
+  /// Sets rules once they are stored.
+  func storeRules(
+    _ rules: SecurityRules, _ answer: @escaping @Sendable (Response) -> Void
+  ) -> Void? {
+    state.withLock { state -> Void? in
+      if state.isRetired { return nil }
+      state.lastCall += 1
+      state.answers[state.lastCall] = answer
+      return run(.storeRules(state.lastCall, rules), &state)
+    }
+  }
+
+  /// Ends the sessions that an earlier server left.
+  func restore(_ left: [LeftSession]) {
+    if left.isEmpty { return }
+    state.withLock { state in
+      let sessions = left.map { session in
+        state.lastSession += 1
+        return (SessionID(rawValue: state.lastSession), session)
+      }
+      run(.restore(sessions), &state)
+    }
+  }
+
   /// Performs a request without a session: reads at once, writes after their commit.
   func perform(_ request: Request, as token: VerifiedToken?, limit: Int?) async -> ServerAnswer? {
     await withCheckedContinuation { continuation in
@@ -197,7 +222,7 @@ final class NamespaceHost: Sendable {
       case .performed(let number, let response, let written):
         let answer = ServerAnswer(response, written: written)
         state.performers.removeValue(forKey: number)?(answer)
-      case .commit(let changes): commit(changes, state.tree)
+      case .commit(let changes, let records): commit(changes, records, state.tree)
       case .wake(let time): wake(at: time, &state)
       case .log(let words): configuration.logger.warning("\(words)")
       case .note(let words): configuration.logger.debug("\(words)")
@@ -205,7 +230,7 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  private func commit(_ changes: [NodeChange], _ known: TreeID?) {
+  private func commit(_ changes: [NodeChange], _ records: [ServerRecord], _ known: TreeID?) {
     guard let store else { return }
     store.housekeeping?.commitBegan()
     Task {
@@ -215,7 +240,9 @@ final class NamespaceHost: Sendable {
         if tree == nil { tree = try await store.backend.tree(named: store.name) }
         guard let tree else { return }
         state.withLock { $0.tree = tree }
-        let edits = changes.map { StorageEdit.overwrite(tree, $0.path, $0.node) }
+        let edits =
+          changes.map { StorageEdit.overwrite(tree, $0.path, $0.node) }
+          + records.map { .setMetadata(tree, $0.name, $0.bytes) }
         _ = try await store.backend.commit(edits, store.durability)
         handle(.committed(nil))
       } catch {

@@ -1,9 +1,10 @@
 import ConiferServer
 import ConiferTree
+import ConiferWire
 
 extension RESTResponder {
   /// Reads or replaces the rules; there are no other settings.
-  func settings(_ request: HTTPRequest) throws(RESTRefusal) -> HTTPResponse {
+  func settings(_ request: HTTPRequest) async throws(RESTRefusal) -> HTTPResponse {
     let namespace = request.namespace
     guard request.path == "/.settings/rules.json" else {
       throw RESTRefusal(404, "There is no such setting. The only one is rules.json.")
@@ -18,11 +19,13 @@ extension RESTResponder {
       let isStrict = request.parameter("format") == "strict"
       return .json(server.rulesSource(in: namespace, strict: isStrict))
     case "PUT":
+      let answer: Response
       do throws(RulesError) {
-        try server.setRules(json: request.body, in: namespace)
+        answer = try await server.storeRules(json: request.body, in: namespace)
       } catch {
         throw RESTRefusal(400, "\(error)")
       }
+      guard answer.status == .ok else { throw RESTRefusal(answer) }
       return .json(Array(#"{"status":"ok"}"#.utf8))
     default:
       throw RESTRefusal(405, "The method must be GET or PUT: rules can be read and replaced.")

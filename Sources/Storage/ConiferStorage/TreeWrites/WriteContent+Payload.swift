@@ -53,6 +53,12 @@ extension WriteContent {
       idempotencyID: idempotencyID, time: time)
   }
 
+  /// The write whose bytes a payload had; nil when they are no write to a tree.
+  package init?(bytes: [UInt8]) {
+    guard let payload = Self.payload(bytes) else { return nil }
+    self.init(payload)
+  }
+
   /// The payload whose bytes these are, with the paths that they name; nil when they are no write to a
   /// tree. No node is built.
   static func payload(_ bytes: Bytes) -> WritePayload? {

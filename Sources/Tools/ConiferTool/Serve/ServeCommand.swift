@@ -46,7 +46,8 @@
     @Option(help: "The file with the store's key, if it is encrypted.", completion: .file())
     var keyFile: String?
     @Option(
-      help: "Security rules for all databases; the file is watched.",
+      help:
+        "Security rules for all databases; the file is watched. Without it the store keeps rules that are set by PUT.",
       completion: .file(extensions: ["json"]))
     var rules: String?
     @Option(
@@ -175,6 +176,7 @@
     func serverConfiguration(_ authenticator: JWTAuthenticator) -> ServerConfiguration {
       var configuration = ServerConfiguration(authenticator: authenticator, logger: logger)
       configuration.housekeeping = housekeeping
+      configuration.keepsRules = rules == nil
       return configuration
     }
 
