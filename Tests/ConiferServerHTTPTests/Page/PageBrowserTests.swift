@@ -194,6 +194,51 @@
       }
     }
 
+    @Test func `A file that is dropped on a node goes there, once that was asked about`()
+      async throws
+    {
+      let server = Server()
+      server.set("/rooms", ["r1": 1], in: "default")
+      try await withPage(server, responders(server), "#path=/") { browser in
+        try await browser.wait(for: "S.nodes.has('/rooms')")
+        func drop(on place: String) async throws {
+          try await browser.json(
+            """
+            (() => { const list = new DataTransfer();
+              list.items.add(new File(['{"r2":2}'], 'rooms.json'));
+              const drop = new DragEvent('drop',
+                { dataTransfer: list, bubbles: true, cancelable: true });
+              \(place).dispatchEvent(drop); window.wasTaken = drop.defaultPrevented; return 1; })()
+            """)
+          // Else the browser would show the file in the place of the page.
+          #expect(try await browser.holds("window.wasTaken"))
+        }
+        try await drop(on: "$('title')")
+        #expect(try await browser.holds("!$('dialog').open"))
+        try await drop(on: "S.nodes.get('/rooms')")
+        try await browser.wait(for: "$('dialog').open")
+        #expect(
+          try await browser.holds("$('question').textContent.includes('/rooms with rooms.json')"))
+        try await browser.json("$('yes').click()")
+        try await browser.wait(for: "S.nodes.has('/rooms/r2')")
+        #expect(server.data(in: "default") == ["rooms": ["r2": 2]])
+      }
+    }
+
+    @Test(arguments: [("", "busy"), ("?ns=named", "named"), ("?ns=named#ns=other", "other")])
+    func `The page begins with the namespace that is named, else with one that has data`(
+      _ place: String, _ space: String
+    ) async throws {
+      let server = Server()
+      for name in ["busy", "named", "other", "later"] {
+        server.set("/of", Node(.string(name)), in: name)
+      }
+      try await withPage(server, responders(server), place) { browser in
+        try await browser.wait(for: "S.nodes.has('/of')")
+        #expect(try await row(browser, "/of") == "\"of:\\\"\(space)\\\"\"")
+      }
+    }
+
     @Test func `Odd keys and values are text, run nothing, and are edited in their place`()
       async throws
     {

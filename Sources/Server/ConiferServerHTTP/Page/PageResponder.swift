@@ -58,11 +58,18 @@ struct ServerPage: PageSource {
   func facts() throws -> PageFacts {
     var spaces = server.namespaces
     if !spaces.contains(first) { spaces.insert(first, at: 0) }
+    let databases = try documents?.names()
     return PageFacts(
-      title: "Conifer server", isWritable: true, spaces: spaces, first: first,
+      title: "Conifer server", isWritable: true, spaces: spaces, first: shownFirst(databases ?? []),
       spaceWord: documents == nil ? "Namespace" : "Database",
-      tables: [("clients", "Clients")],
-      databases: try documents?.names())
+      tables: [("clients", "Clients")], databases: databases)
+  }
+
+  /// The default namespace; while it is empty, the first one that has data, or the first database of documents.
+  private func shownFirst(_ databases: [String]) -> String {
+    func hasData(_ space: String) -> Bool { !server.data(in: space).isEmpty }
+    if hasData(first) { return first }
+    return server.namespaces.first(where: hasData) ?? databases.first ?? first
   }
 
   func pulse(of space: String) throws -> PagePulse {

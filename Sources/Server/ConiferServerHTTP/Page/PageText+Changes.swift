@@ -101,6 +101,21 @@ extension PageText {
     $('export').onclick = () => download(S.chosen);
     $('import').onclick = () => { $('file').value = ''; $('file').click(); };
     $('file').onchange = () => { if ($('file').files[0]) upload(S.chosen, $('file').files[0]); };
+    // A file that is dropped on a node replaces it. Anywhere else the browser would leave the page to show it.
+    for (const kind of ['dragover', 'drop']) {
+      addEventListener(kind, (event) => {
+        if (!event.dataTransfer || !event.dataTransfer.types.includes('Files')) return;
+        event.preventDefault();
+        const node = event.target.closest && event.target.closest('[role=treeitem]');
+        const row = node && S.rows.find((row) => S.nodes.get(row.id) === node);
+        const mayDrop = row && row.item && S.facts.writable && !isDocuments();
+        event.dataTransfer.dropEffect = mayDrop ? 'copy' : 'none';
+        if (kind === 'drop' && mayDrop && event.dataTransfer.files[0]) {
+          choose(row.id);
+          upload(row.id, event.dataTransfer.files[0]);
+        }
+      });
+    }
     $('up').onclick = () => go(above(S.root));
     $('undo').onclick = undo;
     $('dismiss').onclick = () => { hush(); backToTree(); };

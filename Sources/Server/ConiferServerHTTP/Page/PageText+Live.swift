@@ -165,7 +165,7 @@ extension PageText {
     });
 
     const given = new URLSearchParams(location.hash.slice(1));
-    S.space = given.get('ns') || '';
+    S.space = given.get('ns') || new URLSearchParams(location.search).get('ns') || '';
     S.root = S.chosen = pathOf(keysOf(given.get('path') || '/'));
     S.open.add(S.root);
     S.view = given.get('view') || 'data';
