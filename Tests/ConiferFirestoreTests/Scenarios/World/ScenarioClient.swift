@@ -103,6 +103,7 @@ final class ScenarioClient {
         try server.say(message)
         await waitUntilIdle()
       }
+    case .speakOfListen(let index): server.speak(ofListen: index)
     case .closeWatch(let error, let reopens):
       try server.breakWatch(error)
       await waitUntilIdle()
