@@ -59,6 +59,27 @@ import Testing
     await database.close()
   }
 
+  @Test func `Models show how well what they show is known`() async throws {
+    server.set("rooms", ["a": ["name": "Attic"]], in: "test")
+    let database = database()
+    let rooms = database.reference(withPath: "rooms")
+    let (model, list) = (ObservedValue<Room>(rooms.child("a")), ObservedList<Room>(rooms))
+    #expect(model.metadata == nil && list.metadata == nil)
+    try await eventually("Nothing is heard.") {
+      model.metadata?.isFromCache == false && list.metadata?.isFromCache == false
+    }
+    #expect(model.metadata?.hasPendingWrites == false && list.metadata?.wasEverComplete == true)
+    database.goOffline()
+    _ = rooms.child("a/name").enqueue(.set("Cellar"))
+    try await eventually("The write is not shown.") {
+      model.value?.name == "Cellar" && list.rows.first?.value.name == "Cellar"
+    }
+    for metadata in [model.metadata, list.metadata] {
+      #expect(metadata?.isFromCache == true && metadata?.hasPendingWrites == true)
+    }
+    await database.close()
+  }
+
   @Test func `A model that goes, or is stopped, observes no longer`() async throws {
     let transport = server.transport()
     let count = Atomic(0)

@@ -36,6 +36,8 @@ extension DatabaseError.Code {
   public static let refused = Self(rawValue: "refused")
   /// There is no connection, and the cache has not all that was asked for.
   public static let disconnected = Self(rawValue: "disconnected")
+  /// The cache has not all that was asked for, and the server was not to be asked.
+  public static let notCached = Self(rawValue: "not-cached")
   /// The connection broke after it was sent, so nobody knows whether it was done.
   public static let outcomeUnknown = Self(rawValue: "outcome-unknown")
 }
@@ -87,6 +89,7 @@ extension DatabaseError.Code {
     case .tooLarge: "Split the data into several writes."
     case .refused: "Change what is asked for as the server's words say."
     case .disconnected: "Wait for a connection, or observe the place while there is one."
+    case .notCached: "Read from the server, or observe the place or keep it synced for some time."
     case .outcomeUnknown: "Read the place to see whether it was done."
     case .writeCanceled: "Write again what is still wanted."
     case .discarded: "Write it again if it is wanted after all."

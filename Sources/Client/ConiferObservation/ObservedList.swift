@@ -11,6 +11,9 @@ public final class ObservedList<Element: Decodable & Sendable> {
   public private(set) var rows: [ObservedRow<Element>] = []
   /// Why children are not among the rows, by key.
   public private(set) var faults: [String: DatabaseError] = [:]
+  /// Whether they were from the cache, whether writes waited in them, and when the server last told them; nil before
+  /// anything was heard. A change of it alone is not heard.
+  public private(set) var metadata: DataSnapshot.Metadata?
   /// Whether they were heard, and why not.
   public private(set) var phase = ObservedPhase<DatabaseError>.waiting
   @ObservationIgnored private var following: Following?
@@ -39,6 +42,6 @@ public final class ObservedList<Element: Decodable & Sendable> {
       try child.data(as: Element.self)
     }
     if isChanged { (rows, faults) = (decoded.rows, decoded.faults) }
-    phase = .current
+    (metadata, phase) = (snapshot.metadata, .current)
   }
 }

@@ -9,6 +9,9 @@ public import Observation
 public final class ObservedValue<Value: Decodable & Sendable> {
   /// What was heard last and could be decoded; nil where there is nothing, and before anything was heard.
   public private(set) var value: Value?
+  /// Whether that was from the cache, whether writes waited in it, and when the server last told it; nil before anything
+  /// was heard. A change of it alone is not heard.
+  public private(set) var metadata: DataSnapshot.Metadata?
   /// Whether it was heard, and why not.
   public private(set) var phase = ObservedPhase<DatabaseError>.waiting
   @ObservationIgnored private var following: Following?
@@ -30,6 +33,7 @@ public final class ObservedValue<Value: Decodable & Sendable> {
   public func stop() { following?.end() }
 
   private func take(_ snapshot: DataSnapshot) {
+    metadata = snapshot.metadata
     do throws(DatabaseError) {
       value = snapshot.exists() ? try snapshot.data(as: Value.self) : nil
       phase = .current

@@ -66,6 +66,19 @@ struct OperationTests {
     #expect(bench.give(.writes([], lane, after: nil, isLast: true)).isEmpty)
   }
 
+  @Test("a get with a time of its own waits that long for a connection, before and behind others")
+  func getPatience() {
+    var bench = Bench()
+    let (target, three) = (Bench.listen("a").target, OperationID(rawValue: 3))
+    bench.give(.get(one, target, patience: 5_000))
+    bench.give(.get(two, target))
+    bench.give(.get(three, target, patience: 1_000))
+    #expect(bench.pass(1_000) == [.getUnavailable(three)])
+    #expect(bench.pass(2_000) == [.getUnavailable(two)])
+    #expect(bench.pass(1_999).isEmpty)
+    #expect(bench.pass(1) == [.getUnavailable(one)])
+  }
+
   @Test("an app that is offline waits for no get, whether it was sent or not")
   func getOffline() {
     for reason in [CloseReason.offline, .shutdown] {

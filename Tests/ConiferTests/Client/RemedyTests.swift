@@ -5,7 +5,7 @@ import Testing
 @Suite struct `Remedies` {
   static let codes: [DatabaseError.Code] = [
     .readOnly, .coding, .permissionDenied, .unavailable, .expiredToken, .invalidToken, .tooLarge,
-    .refused, .disconnected, .outcomeUnknown, .writeCanceled, .discarded, .overridden,
+    .refused, .disconnected, .notCached, .outcomeUnknown, .writeCanceled, .discarded, .overridden,
     .tooManyRetries, .unknownWrite, .storageFull, .storageBusy, .storageDamaged, .storageFailure,
     .overflow, .cancelled, .closed, .internal,
   ]

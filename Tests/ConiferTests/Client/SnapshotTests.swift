@@ -1,5 +1,7 @@
 import ConiferQuery
+import ConiferSync
 import ConiferTree
+import TestSupport
 import Testing
 
 @testable import Conifer
@@ -101,6 +103,56 @@ import Testing
     #expect(!snapshot("text").hasChildren())
     #expect(!snapshot("text").hasChild("length"))
     #expect(snapshot("text").children.isEmpty)
+  }
+
+  @Test
+  func `children have the metadata of the whole, which does not count when snapshots are compared`()
+  {
+    let knowledge = ViewKnowledge.answered(at: 7, hasPendingWrites: true)
+    let room = DataSnapshot(bench.root.child("rooms/r1"), KnownNode(["a": 1], knowledge))
+    #expect(room.metadata.serverTime == 7)
+    #expect(room.metadata.hasPendingWrites && !room.metadata.isFromCache)
+    #expect(room.metadata.wasEverComplete)
+    #expect(room.childSnapshot(forPath: "a/b").metadata == room.metadata)
+    #expect(room.children.map(\.metadata) == [room.metadata])
+    #expect(room == snapshot(["a": 1]))
+    #expect(
+      "\(room.metadata)"
+        == "hasPendingWrites: true, isFromCache: false, wasEverComplete: true, serverTime: 7")
+  }
+
+  @Test func `of what came with an error nothing is known`() {
+    let metadata = snapshot(.empty).metadata
+    #expect(!metadata.hasPendingWrites && metadata.isFromCache && !metadata.wasEverComplete)
+    #expect(metadata.serverTime == nil)
+    #expect("\(metadata)".hasSuffix("serverTime: unknown"))
+  }
+
+  @Test func `each way to a snapshot gives it its metadata`() async throws {
+    let known = ViewKnowledge.answered(at: 7, hasPendingWrites: true)
+    let (ref, engine) = (bench.root.child("a"), try bench.engine)
+    engine.set { ($0.node, $0.knowledge) = (1, known) }
+    let found = Gathered<DataSnapshot.Metadata>()
+    ref.getData { _, snapshot in found.add(snapshot.metadata) }
+    ref.getData(policy: .cache) { _, snapshot in found.add(snapshot.metadata) }
+    found.add(try await ref.getData().metadata)
+    found.add(try await ref.getData(policy: .server(within: 1, orCache: true)).metadata)
+    let handle = ref.observe(.value) { found.add($0.metadata) }
+    ref.observeSingleEvent(of: .childAdded) { found.add($0.metadata) }
+    let batches = ref.childEventBatches().makeAsyncIterator()
+    let values = ref.snapshots.makeAsyncIterator()
+    engine.raise(DataEvent(.value, ref.target, node: 1, knowledge: known))
+    engine.raise(DataEvent(.childAdded, ref.target, key: "k", node: 1, knowledge: known))
+    var (events, snapshots) = (batches, values)
+    for event in try #require(try await events.next()) { found.add(event.snapshot.metadata) }
+    found.add(try #require(try await snapshots.next()).metadata)
+    found.add(
+      try await ref.runTransactionBlock { .success(withValue: $0) }.snapshot.metadata)
+    await bench.waitUntilIdle()
+    ref.removeObserver(withHandle: handle)
+    #expect(found.all == Array(repeating: DataSnapshot.Metadata(known), count: 9))
+    #expect(
+      engine.recorded.policies == [.default, .cache, .default, .server(within: 1, orCache: true)])
   }
 
   @Test func `equal data at one place is equal`() {

@@ -156,14 +156,20 @@ final class Device {
   // MARK: What the app does
 
   /// Listens, and notes what it is told under a name.
+  ///
+  /// - Parameter saysHowWell: whether it is noted too how well it is known.
   @discardableResult
   func listen(
-    _ name: String, _ target: QueryTarget, _ kinds: DataEvent.Kinds = .all, isOnce: Bool = false
+    _ name: String, _ target: QueryTarget, _ kinds: DataEvent.Kinds = .all, isOnce: Bool = false,
+    saysHowWell: Bool = false
   ) -> ListenerID {
     lastListener += 1
     let id = ListenerID.app(lastListener)
     let lines = lines
-    let event: @Sendable (DataEvent) -> Void = { lines.add("\(name) \(Self.line($0))") }
+    let event: @Sendable (DataEvent) -> Void = { event in
+      let rest = saysHowWell ? ": \(Self.words(event.knowledge))" : ""
+      lines.add("\(name) \(Self.line(event))\(rest)")
+    }
     let cancel: @Sendable (DatabaseError) -> Void = { lines.add("\(name) cancel \($0.code)") }
     if isOnce {
       engine.observeOnce(id, target, kinds, event: event, cancel: cancel)
@@ -176,6 +182,21 @@ final class Device {
   /// Listens to the value alone.
   func listenToValue(_ name: String, _ target: QueryTarget) {
     listen(name, target, DataEvent.Kinds(.value))
+  }
+
+  /// Listens to the value, and notes too how well it is known.
+  @discardableResult
+  func watch(
+    _ name: String, _ target: QueryTarget, _ kinds: DataEvent.Kinds = .init(.value)
+  ) -> ListenerID { listen(name, target, kinds, saysHowWell: true) }
+
+  /// How well something is known; times in seconds since the clock began.
+  static func words(_ knowledge: ViewKnowledge) -> String {
+    let time = knowledge.serverTime.map { "at \(($0 - TestClock.start) / 1000)" } ?? "at no time"
+    return [
+      knowledge.isCurrent ? "current" : "cached", knowledge.hasPendingWrites ? "pending" : nil,
+      knowledge.wasEverComplete ? nil : "in part", time,
+    ].compactMap { $0 }.joined(separator: " ")
   }
 
   private static func line(_ event: DataEvent) -> String {
@@ -209,11 +230,19 @@ final class Device {
     }
   }
 
-  func get(_ name: String, _ target: QueryTarget) {
+  /// Reads once, and notes the answer under a name.
+  ///
+  /// - Parameter saysHowWell: whether it is noted too how well it is known.
+  func get(
+    _ name: String, _ target: QueryTarget, _ policy: ReadPolicy = .default,
+    saysHowWell: Bool = false
+  ) {
     let lines = lines
-    engine.get(target) { result in
+    engine.get(target, policy) { result in
       switch result {
-      case .success(let node): lines.add("\(name) got \(node.text)")
+      case .success(let known):
+        let rest = saysHowWell ? ": \(Self.words(known.knowledge))" : ""
+        lines.add("\(name) got \(known.node.text)\(rest)")
       case .failure(let error): lines.add("\(name) \(error.code)")
       }
     }
@@ -227,10 +256,9 @@ final class Device {
       update: { node in
         .write(Node(.integer(Int64(node.leaf?.number ?? 0) + number)))
       },
-      completion: { error, isCommitted, node in
-        lines.add(
-          "\(name) \(error.map { "\($0.code)" } ?? (isCommitted ? "committed" : "aborted")) \(node.text)"
-        )
+      completion: { error, isCommitted, known in
+        let outcome = error.map { "\($0.code)" } ?? (isCommitted ? "committed" : "aborted")
+        lines.add("\(name) \(outcome) \(known.node.text)")
       })
   }
 

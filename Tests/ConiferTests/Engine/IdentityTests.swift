@@ -166,7 +166,7 @@ import Testing
       }
       _ = engine.write(.set("presence", json("true")), completion: nil)
       engine.get(QueryTarget("presence")) { result in
-        lines.add("got \((try? result.get().text) ?? "nothing")")
+        lines.add("got \((try? result.get().node.text) ?? "nothing")")
       }
     }
     await world.waitUntilIdle()

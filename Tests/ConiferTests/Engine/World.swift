@@ -39,9 +39,12 @@ enum Store: String, CaseIterable, Sendable {
 
 /// Time that moves when a test says so.
 final class TestClock: EngineClock {
+  /// The wall's time at the beginning.
+  static let start: Int64 = 1_700_000_000_000
+
   private struct State {
     var now: Int64 = 1_000
-    var wallTime: Int64 = 1_700_000_000_000
+    var wallTime = TestClock.start
     var wakes: [(moment: Int64, body: @Sendable () -> Void)] = []
   }
 

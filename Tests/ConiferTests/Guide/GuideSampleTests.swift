@@ -41,6 +41,8 @@ import Testing
     try await GuideSamples.writeAndWait(database).acknowledged()
     #expect(data("rooms/r1") == ["name": "Attic", "seats": 5, "floor": 3])
     #expect(try await GuideSamples.once(database) == "Attic")
+    _ = try await database.reference(withPath: "rooms/r1").getData(policy: .server)
+    #expect(try await GuideSamples.policies(database) == ["cached", "up to date", "cached"])
     server.set("users/ada/draft", "x", in: "my-app")
     try await GuideSamples.fanOut(database, ["title": "One"])
     #expect(data("posts").childCount == 1)

@@ -145,6 +145,21 @@ enum GuideSamples {
     return name
   }
 
+  static func policies(_ database: Database) async throws -> [String] {
+    let room = database.reference(withPath: "rooms/r1")
+    let here = try await room.getData(policy: .cache)
+    let soon = try await room.getData(policy: .server(within: 2, orCache: true))
+    let recent = try await room.getData(policy: .cache(notOlderThan: 300))
+    return [here, soon, recent].map { age(of: $0) }
+  }
+
+  static func age(of snapshot: DataSnapshot) -> String {
+    let metadata = snapshot.metadata
+    if !metadata.isFromCache { return "up to date" }
+    guard metadata.wasEverComplete else { return "only what was written here" }
+    return metadata.hasPendingWrites ? "cached, with changes of your own" : "cached"
+  }
+
   static func query(_ database: Database) -> DatabaseQuery {
     let tallest = database.reference(withPath: "dinosaurs")
       .queryOrdered(byChild: "height").queryStarting(atValue: 2).queryLimited(toLast: 10)

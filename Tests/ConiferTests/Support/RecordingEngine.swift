@@ -24,6 +24,7 @@ final class RecordingEngine: DatabaseEngine {
     var stopped: [ListenerID] = []
     var stoppedAll: [QueryTarget] = []
     var gets: [QueryTarget] = []
+    var policies: [ReadPolicy] = []
     var pins: [(Bool, QueryTarget)] = []
     var disconnects: [DisconnectRequest] = []
     var calls: [String] = []
@@ -32,6 +33,7 @@ final class RecordingEngine: DatabaseEngine {
     /// What the next calls are answered.
     var error: DatabaseError?
     var node = Node.empty
+    var knowledge = ViewKnowledge()
     /// The nodes that a transaction's function is given, one after the other.
     var inputs: [Node] = [.empty]
     var steps: [TransactionMachine.Decision] = []
@@ -76,11 +78,11 @@ final class RecordingEngine: DatabaseEngine {
   func transact(
     at path: Path, raisesLocalEvents: Bool,
     update: @escaping @Sendable (Node) -> TransactionMachine.Decision,
-    completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void
+    completion: @escaping @Sendable (DatabaseError?, Bool, KnownNode) -> Void
   ) {
     set { $0.calls.append("transact \(path) \(raisesLocalEvents)") }
     let inputs = recorded.inputs
-    let error = recorded.error
+    let (error, knowledge) = (recorded.error, recorded.knowledge)
     later {
       var last = TransactionMachine.Decision.abort
       for input in inputs {
@@ -90,8 +92,8 @@ final class RecordingEngine: DatabaseEngine {
         if case .abort = step { break }
       }
       switch last {
-      case .write(let node): completion(error, error == nil, node)
-      case .abort: completion(error, false, inputs.last ?? .empty)
+      case .write(let node): completion(error, error == nil, KnownNode(node, knowledge))
+      case .abort: completion(error, false, KnownNode(inputs.last ?? .empty, knowledge))
       }
     }
   }
@@ -134,16 +136,21 @@ final class RecordingEngine: DatabaseEngine {
   func stopObservingAll(_ target: QueryTarget) { set { $0.stoppedAll.append(target) } }
 
   func get(
-    _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
+    _ target: QueryTarget, _ policy: ReadPolicy,
+    completion: @escaping @Sendable (Result<KnownNode, DatabaseError>) -> Void
   ) {
-    set { $0.gets.append(target) }
-    let (error, node) = (recorded.error, recorded.node)
-    later { completion(error.map { .failure($0) } ?? .success(node)) }
+    set {
+      $0.gets.append(target)
+      $0.policies.append(policy)
+    }
+    let recorded = recorded
+    let known = KnownNode(recorded.node, recorded.knowledge)
+    later { completion(recorded.error.map { .failure($0) } ?? .success(known)) }
   }
 
   func getFromServer(
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
-  ) { get(target, completion: completion) }
+  ) { get(target, .server) { result in completion(result.map(\.node)) } }
 
   func setPinned(_ isPinned: Bool, _ target: QueryTarget) {
     set { $0.pins.append((isPinned, target)) }

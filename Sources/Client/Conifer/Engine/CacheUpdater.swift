@@ -240,7 +240,9 @@ final class CacheUpdater {
         + completeness.outdated(below: path) + completeness.outdated(above: path)
         + endAwaiting(path)
       outbox.addEdits(edits) { [self] result in
-        if case .success(let numbers) = result { touch(numbers.queries.prefix(1), in: lane.tree) }
+        guard case .success(let numbers) = result else { return }
+        touch(numbers.queries.prefix(1), in: lane.tree)
+        views.times.note(target, at: views.times.now)
       }
       return
     }
@@ -248,14 +250,14 @@ final class CacheUpdater {
       // Keys are stored under the query's number, which the first commit gives.
       outbox.addEdits([.saveQuery(query)]) { [self] result in
         guard case .success(let numbers) = result, let id = numbers.queries.first else { return }
-        storeFiltered(node, of: StoredQuery(id: id, query: query))
+        storeFiltered(node, of: target, StoredQuery(id: id, query: query))
       }
       return
     }
-    storeFiltered(node, of: known)
+    storeFiltered(node, of: target, known)
   }
 
-  private func storeFiltered(_ node: Node, of stored: StoredQuery) {
+  private func storeFiltered(_ node: Node, of target: QueryTarget, _ stored: StoredQuery) {
     var query = stored.query
     query.isComplete = true
     var edits = node.children.map {
@@ -266,7 +268,9 @@ final class CacheUpdater {
     edits.append(.setTrackedKeys(query.tree, stored.id, node.children.map(\.key)))
     outbox.holdActions()
     outbox.addEdits(edits) { [self] result in
-      if case .success = result { touch([stored.id], in: query.tree) }
+      guard case .success = result else { return }
+      touch([stored.id], in: query.tree)
+      views.times.note(target, at: views.times.now)
     }
   }
 }

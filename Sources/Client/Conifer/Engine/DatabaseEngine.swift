@@ -18,7 +18,7 @@ protocol DatabaseEngine: AnyObject, Sendable {
   func transact(
     at path: Path, raisesLocalEvents: Bool,
     update: @escaping @Sendable (Node) -> TransactionMachine.Decision,
-    completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void)
+    completion: @escaping @Sendable (DatabaseError?, Bool, KnownNode) -> Void)
   /// Begins to listen under a number of the caller's.
   ///
   /// - removed: called at once, on the caller's thread, when `stopObservingAll` ends it.
@@ -36,9 +36,10 @@ protocol DatabaseEngine: AnyObject, Sendable {
   func stopObserving(_ id: ListenerID)
   /// Ends all listeners of a target; of a default one, all at its path.
   func stopObservingAll(_ target: QueryTarget)
-  /// Reads once: from the server, or what the cache has completely.
+  /// Reads once what a policy asks for.
   func get(
-    _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void)
+    _ target: QueryTarget, _ policy: ReadPolicy,
+    completion: @escaping @Sendable (Result<KnownNode, DatabaseError>) -> Void)
   /// Reads once what the server has, without waiting writes, and keeps nothing of it.
   func getFromServer(
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void)

@@ -45,7 +45,7 @@ struct EngineLifetime {
     await declareIndexes(backend, tree)
     try await storage.reserveNumbers(in: backend, Lane(tree: tree, identity: ""), setup.random)
     try user.begin(backend, tree)
-    views.use(StoredCache(backend, tree, setup.logger))
+    views.use(StoredCache(backend, tree, views.times, setup.logger))
     storage.reportIncidents()
     storage.begin(setup.housekeeping, by: setup.clock)
   }

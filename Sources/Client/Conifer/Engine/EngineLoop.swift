@@ -62,7 +62,7 @@ final class EngineLoop: StepHandler {
     updates = ServerUpdates(
       views: views, listens: listens, listening: listening, pins: pins, transactions: transactions,
       outbox: outbox, logger: logger)
-    gets = Gets(setup, storage, views, cache, listening, connection, outbox)
+    gets = Gets(setup, storage, views, cache, listening, connection, outbox, post)
     let writes = Writes(
       durability: durability, setup: setup, storage: storage, views: views, progress: progress,
       cache: cache, gets: gets, transactions: transactions, connection: connection, outbox: outbox,
@@ -140,6 +140,7 @@ final class EngineLoop: StepHandler {
     case .listenToPin(let target): pins.listenToWaiting(target)
     case .get(let request): gets.begin(request)
     case .endLateGets: for request in user.takeLateGets() { gets.giveUp(request) }
+    case .endLateGet(let id): gets.late(id)
     case .transact(let request): transactions.begin(request)
     case .transactionRan(let id, let decision): transactions.ran(id, decision)
     case .onDisconnect(let request, let completion): disconnects.issue(request, completion)
@@ -164,12 +165,12 @@ final class EngineLoop: StepHandler {
     drain()
   }
 
-  // MARK: Suspension
   /// The app goes offline, unless somebody waits for the authority in this process, who goes offline after that.
   func goOffline() {
     if !handOver.isUnderWay { connection.tell(.reasonBegan(.offline)) }
   }
 
+  // MARK: Suspension
 
   /// Disconnects, makes all that was accepted durable, and lets go of the storage; gives why not.
   private nonisolated(nonsending) func suspend() async -> DatabaseError? {

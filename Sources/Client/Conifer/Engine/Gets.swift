@@ -19,10 +19,12 @@ final class Gets {
   private let listening: Listening
   private let connection: Connection
   private let outbox: Outbox
+  private let post: @Sendable (Step) -> Void
 
   init(
     _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views, _ cache: CacheUpdater,
-    _ listening: Listening, _ connection: Connection, _ outbox: Outbox
+    _ listening: Listening, _ connection: Connection, _ outbox: Outbox,
+    _ post: @escaping @Sendable (Step) -> Void
   ) {
     self.setup = setup
     self.storage = storage
@@ -31,50 +33,66 @@ final class Gets {
     self.listening = listening
     self.connection = connection
     self.outbox = outbox
+    self.post = post
   }
 
-  /// Asks the server for data once, unless a view shows it.
+  /// Answers with what is here, or asks the server, as the policy says.
   func begin(_ request: GetRequest) {
     let target = request.target
-    if target.path.first == .info { return answer(request, .success(listening.info(target))) }
+    if target.path.first == .info {
+      return answer(request, .success(KnownNode(listening.info(target), .own)))
+    }
     guard storage.backend != nil else { return answer(request, .failure(storage.error)) }
-    if request.source == .any, let node = views.tree.shown(of: target) {
-      return answer(request, .success(node))
+    if let known = known(request.policy.before, of: target) {
+      return answer(request, .success(known))
+    }
+    if case .notAsked = request.policy.server {
+      return answer(request, .failure(request.policy.unreachable(target)))
     }
     guard setup.transport != nil else { return giveUp(request) }
+    guard !isLate(request) else {
+      return answerWithoutServer(request, request.policy.late(target))
+    }
     ask(request)
   }
 
   /// Asks the server what it made of an acknowledged write with server values, for the cache.
   func refresh(_ path: Path) {
     guard storage.backend != nil else { return }
-    ask(GetRequest(target: QueryTarget(path), issued: setup.clock.now) { _ in })
+    ask(
+      GetRequest(
+        target: QueryTarget(path), issued: setup.clock.now, policy: .server, completion: nil))
   }
 
   private func ask(_ request: GetRequest) {
     lastNumber += 1
     let id = OperationID(rawValue: lastNumber)
     asked[id] = request
-    connection.tell(.get(id, request.target))
+    if let deadline = request.deadline {
+      setup.clock.wake(at: deadline) { [post] in post(.endLateGet(id)) }
+    }
+    connection.tell(.get(id, request.target, patience: request.policy.patience))
   }
 
   /// The server answered.
   func answered(_ id: OperationID, _ response: Response) {
     guard let request = asked.removeValue(forKey: id) else { return }
     let target = request.target
-    guard request.source == .any else {
-      let error = DatabaseError(response, "Reading \(target) failed")
-      return answer(request, error.map { .failure($0) } ?? .success(response.node))
+    let error = DatabaseError(response, "Reading \(target) failed")
+    if request.isCopy {
+      let known = KnownNode(
+        response.node, .answered(at: views.times.now, hasPendingWrites: false))
+      return answer(request, error.map { .failure($0) } ?? .success(known))
     }
-    if let error = DatabaseError(response, "Reading \(target) failed") {
+    if let error {
       cache.stopAwaiting(target.path)
       // The cached data may have been readable for another user only.
       guard response.status != .permissionDenied else { return answer(request, .failure(error)) }
-      return answerFromCache(request, error)
+      return answerWithoutServer(request, error)
     }
-    let node = withWaitingWrites(response.node, of: target)
+    let known = withWaitingWrites(response.node, of: target)
     cache.store(response.node, of: target.normalized)
-    outbox.afterCommit { [self] in answer(request, .success(node)) }
+    outbox.afterCommit { [self] in answer(request, .success(known)) }
   }
 
   /// The server cannot be asked.
@@ -82,12 +100,25 @@ final class Gets {
     if let request = asked.removeValue(forKey: id) { giveUp(request) }
   }
 
-  /// The server is not asked, or no longer: what is known completely is the answer.
+  /// The time that a read gives the server is over: its answer is for the cache alone.
+  func late(_ id: OperationID) {
+    guard let request = asked[id] else { return }
+    asked[id] = GetRequest(
+      target: request.target, issued: request.issued, policy: .server, completion: nil)
+    answerWithoutServer(request, request.policy.late(request.target))
+  }
+
+  /// The server is not asked, or no longer: what the policy allows is the answer.
   func giveUp(_ request: GetRequest) {
-    let error = DatabaseError.unreachable(request.target)
-    guard request.source == .any else { return answer(request, .failure(error)) }
-    cache.stopAwaiting(request.target.path)
-    answerFromCache(request, error)
+    if !request.isCopy { cache.stopAwaiting(request.target.path) }
+    let (policy, target) = (request.policy, request.target)
+    answerWithoutServer(
+      request, isLate(request) ? policy.late(target) : policy.unreachable(target))
+  }
+
+  /// Whether the time that a read gives the server is over.
+  private func isLate(_ request: GetRequest) -> Bool {
+    request.deadline.map { $0 <= setup.clock.now } ?? false
   }
 
   /// The database is closed.
@@ -98,36 +129,59 @@ final class Gets {
     asked = [:]
   }
 
-  private func answer(_ request: GetRequest, _ result: Result<Node, DatabaseError>) {
-    outbox.addCall { request.completion(result) }
+  private func answer(_ request: GetRequest, _ result: Result<KnownNode, DatabaseError>) {
+    guard let completion = request.completion else { return }
+    outbox.addCall { completion(result) }
   }
 
-  /// Answers with what is known completely, else with the error.
-  private func answerFromCache(_ request: GetRequest, _ error: DatabaseError) {
-    guard let node = completeValue(of: request.target) else {
-      return answer(request, .failure(error))
-    }
+  /// Answers with what is here by now, if the policy allows that, else with the error.
+  private func answerWithoutServer(_ request: GetRequest, _ error: DatabaseError) {
+    let (policy, target) = (request.policy, request.target)
+    guard request.completion != nil,
+      let known = known(policy.before, of: target) ?? known(policy.after, of: target)
+    else { return answer(request, .failure(error)) }
     setup.logger.info(
       "a read is answered from the cache", metadata: ["cause": "\(error.message)"])
-    answer(request, .success(node))
+    answer(request, .success(known))
+  }
+
+  // MARK: What is here
+
+  /// What may answer instead of the server; nil where there is no such thing.
+  private func known(_ local: ReadPolicy.Local, of target: QueryTarget) -> KnownNode? {
+    switch local {
+    case .nothing: return nil
+    case .shown: return views.tree.shown(of: target)
+    case .complete: return complete(target)
+    case .recent(let age):
+      guard let known = complete(target) else { return nil }
+      if known.knowledge.isCurrent { return known }
+      guard let time = known.knowledge.serverTime else { return nil }
+      // A clock that was set back does not make it any newer.
+      return (views.times.now &- time).magnitude <= age.magnitude ? known : nil
+    }
   }
 
   /// The server's answer with the waiting writes over it.
   ///
   /// Writes that the server has answered are part of the answer already. Other queued writes are
   /// not, because the server answers requests in order.
-  private func withWaitingWrites(_ node: Node, of target: QueryTarget) -> Node {
+  private func withWaitingWrites(_ node: Node, of target: QueryTarget) -> KnownNode {
     let entries = views.queuedWrites(over: (target, node), isAnswered: connection.isAnswerDeferred)
     let scratch = SyncTree(cache: AnsweredData(node))
     // Those of transactions.
     views.tree.copyWrites(touching: target.path, to: scratch) { !$0.isQueued }
     for entry in entries { scratch.load(entry.position, entry.changes) }
-    return value(of: target, in: scratch) ?? node
+    let shown = shown(of: target, in: scratch)
+    return KnownNode(
+      shown?.node ?? node,
+      .answered(
+        at: views.times.now, hasPendingWrites: shown?.knowledge.hasPendingWrites ?? false))
   }
 
   /// What views show of a target, or would show; nil when that is not known completely.
-  private func completeValue(of target: QueryTarget) -> Node? {
-    if let node = views.tree.value(of: target) { return node }
+  private func complete(_ target: QueryTarget) -> KnownNode? {
+    if let known = views.tree.known(of: target) { return known }
     guard storage.backend != nil, let cache = views.cache else { return nil }
     // A tree for this one view, so that no listen of the app begins or ends.
     let scratch = SyncTree(cache: cache)
@@ -135,15 +189,15 @@ final class Gets {
     for entry in views.queuedWrites(touching: target.path) {
       scratch.load(entry.position, entry.changes)
     }
-    return value(of: target, in: scratch)
+    return shown(of: target, in: scratch)
   }
 
   /// What a view of a target would show in a tree that is made for it alone.
-  private func value(of target: QueryTarget, in scratch: SyncTree) -> Node? {
+  private func shown(of target: QueryTarget, in scratch: SyncTree) -> KnownNode? {
     do throws(StoreError) {
       // Nobody else listens in that tree, and nobody is told: the event holds what is shown.
       let result = try scratch.listen(.app(0), to: target, kinds: [.init(.value)])
-      return result.events.last?.event.node
+      return result.events.last.map { KnownNode($0.event.node, $0.event.knowledge) }
     } catch {
       return nil
     }
@@ -161,30 +215,21 @@ private final class AnsweredData: ServerCache {
   }
 }
 
-extension DatabaseError {
-  /// The server cannot be asked, and the cache does not hold it.
-  fileprivate static func unreachable(_ target: QueryTarget) -> DatabaseError {
-    DatabaseError(
-      .disconnected, "There is no connection, and the cache does not hold all of \(target).")
-  }
-}
-
 /// A read of the server's data.
 struct GetRequest: Sendable {
-  /// Where the answer comes from.
-  enum Source: Sendable {
-    /// A view that shows it, the server, or the cache while that cannot be asked; with the app's waiting writes over
-    /// it, and kept in the cache.
-    case any
-    /// The server, as it is there; nothing of it is kept.
-    case server
-  }
-
   let target: QueryTarget
   /// The uptime at which the app asked.
   let issued: Milliseconds
-  var source = Source.any
-  let completion: @Sendable (Result<Node, DatabaseError>) -> Void
+  /// What may answer.
+  let policy: ReadPolicy
+  /// Whether it is asked what the server has, as it is there, and nothing of that is kept; otherwise the app's waiting
+  /// writes are laid over it, and it is kept in the cache.
+  var isCopy = false
+  /// Told the answer; nil where it is wanted for the cache alone.
+  let completion: (@Sendable (Result<KnownNode, DatabaseError>) -> Void)?
+
+  /// The uptime at which the server's time is over; nil when it may take any.
+  var deadline: Milliseconds? { policy.patience.map { issued + $0 } }
 }
 
 // MARK: - What the app asks for
@@ -192,9 +237,13 @@ struct GetRequest: Sendable {
 extension Engine {
   /// Reads once.
   func get(
-    _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
+    _ target: QueryTarget, _ policy: ReadPolicy = .default,
+    completion: @escaping @Sendable (Result<KnownNode, DatabaseError>) -> Void
   ) {
-    steps.post(.get(GetRequest(target: target, issued: setup.clock.now, completion: completion)))
+    steps.post(
+      .get(
+        GetRequest(
+          target: target, issued: setup.clock.now, policy: policy, completion: completion)))
   }
 
   /// Reads once what the server has, without waiting writes, and keeps nothing of it.
@@ -202,7 +251,8 @@ extension Engine {
     _ target: QueryTarget, completion: @escaping @Sendable (Result<Node, DatabaseError>) -> Void
   ) {
     let request = GetRequest(
-      target: target, issued: setup.clock.now, source: .server, completion: completion)
+      target: target, issued: setup.clock.now, policy: .server, isCopy: true
+    ) { result in completion(result.map(\.node)) }
     steps.post(.get(request))
   }
 }

@@ -59,7 +59,14 @@ final class InfoViews {
 
   private func set(_ name: Name, _ node: Node) -> SyncResult {
     known.node = known.node.setting(name.path, to: node)
-    return tree.overwrite(name.path, node)
+    return Self.own(tree.overwrite(name.path, node))
+  }
+
+  /// What is told, as known from the client itself.
+  private static func own(_ result: SyncResult) -> SyncResult {
+    var result = result
+    for index in result.events.indices { result.events[index].event.knowledge = .own }
+    return result
   }
 
   /// Begins to listen; what is known is told at once.
@@ -67,7 +74,7 @@ final class InfoViews {
     _ id: ListenerID, _ target: QueryTarget, _ kinds: DataEvent.Kinds
   ) -> SyncResult {
     do throws(StoreError) {
-      return try tree.listen(id, to: target, kinds: kinds)
+      return Self.own(try tree.listen(id, to: target, kinds: kinds))
     } catch {
       // What is known stands in memory: reading it throws nothing.
       return SyncResult()

@@ -51,7 +51,10 @@ final class Listening {
   }
 
   /// There is a connection, or no longer.
-  func connected(_ isConnected: Bool) { views.raise(info.connected(isConnected)) }
+  func connected(_ isConnected: Bool) {
+    if !isConnected { views.tree.disconnected() }
+    views.raise(info.connected(isConnected))
+  }
 
   /// It became known by how much the server's time is ahead of the device's, in milliseconds.
   func offset(_ milliseconds: Int64) { views.raise(info.offset(milliseconds)) }

@@ -106,16 +106,19 @@ final class SignedInUser {
 
   /// Has a read that waits behind writes end when it has waited as long as reads may.
   private func scheduleEnd(of request: GetRequest) {
-    setup.clock.wake(at: request.issued + Self.limits.getTimeout) { [post] in
-      post(.endLateGets)
-    }
+    setup.clock.wake(at: Self.end(of: request)) { [post] in post(.endLateGets) }
+  }
+
+  /// When a read has waited as long as it may.
+  private static func end(of request: GetRequest) -> Int64 {
+    request.issued + (request.policy.patience ?? limits.getTimeout)
   }
 
   /// Takes the reads that have waited as long as reads may.
   func takeLateGets() -> [GetRequest] {
-    let oldest = setup.clock.now - Self.limits.getTimeout
+    let now = setup.clock.now
     let late = gate.remove { step in
-      if case .get(let request) = step { request.issued <= oldest } else { false }
+      if case .get(let request) = step { Self.end(of: request) <= now } else { false }
     }
     return late.compactMap { if case .get(let request) = $0 { request } else { nil } }
   }

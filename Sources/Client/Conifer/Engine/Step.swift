@@ -22,6 +22,8 @@ enum Step: Sendable {
   case get(GetRequest)
   /// Reads that wait to know who is signed in may have waited as long as reads may.
   case endLateGets
+  /// The time that a read gives the server is over.
+  case endLateGet(OperationID)
   case transact(TransactionRequest)
   /// A transaction's function has returned.
   case transactionRan(TransactionID, TransactionMachine.Decision)

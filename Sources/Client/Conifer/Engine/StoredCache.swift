@@ -9,12 +9,14 @@ import Logging
 final class StoredCache: ServerCache {
   private let backend: any StorageBackend
   private let tree: TreeID
+  private let times: ServerTimes
   private let logger: Logger
   private var advice = IndexAdvice()
 
-  init(_ backend: any StorageBackend, _ tree: TreeID, _ logger: Logger) {
+  init(_ backend: any StorageBackend, _ tree: TreeID, _ times: ServerTimes, _ logger: Logger) {
     self.backend = backend
     self.tree = tree
+    self.times = times
     self.logger = logger
   }
 
@@ -43,16 +45,19 @@ final class StoredCache: ServerCache {
         own.query.isComplete
       {
         let node = try children(view, path, try view.trackedKeys(tree, own.id))
-        return CachedNode(node, isComplete: true, isFiltered: true)
+        return CachedNode(
+          node, isComplete: true, isFiltered: true, serverTime: times.time(of: target, isOwn: true))
       }
       if try view.isComplete(tree, path) {
+        let time = times.time(of: target, isOwn: false)
         guard !spec.isDefault else {
-          return CachedNode(try view.node(tree, path), isComplete: true, isFiltered: false)
+          return CachedNode(
+            try view.node(tree, path), isComplete: true, isFiltered: false, serverTime: time)
         }
         let answer = try view.query(tree, path, spec)
         advise(answer.worthwhileIndex)
         let node = Node(children: answer.children.map { ($0.key, $0.node) })
-        return CachedNode(node, isComplete: true, isFiltered: true)
+        return CachedNode(node, isComplete: true, isFiltered: true, serverTime: time)
       }
       let known = try view.knownCompleteChildren(tree, path)
       return CachedNode(

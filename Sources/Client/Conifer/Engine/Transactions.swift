@@ -40,7 +40,9 @@ final class Transactions {
   func begin(_ request: TransactionRequest) {
     guard let position = connection.takePosition() else {
       let error = storage.error
-      return outbox.addCall { request.completion(error, false, .empty) }
+      return outbox.addCall {
+        request.completion(error, false, KnownNode(.empty, ViewKnowledge()))
+      }
     }
     lastNumber += 1
     let id = TransactionID(rawValue: lastNumber)
@@ -111,7 +113,14 @@ final class Transactions {
         case .local(let status): DatabaseError(local: status, what)
         case nil: nil
         }
-      outbox.addCall { request.completion(error, outcome.isCommitted, outcome.node) }
+      // Its silent listener has not ended yet.
+      var knowledge = views.tree.knowledge(of: QueryTarget(request.path))
+      if outcome.isCommitted {
+        knowledge = .answered(
+          at: clock.serverTime, hasPendingWrites: knowledge.hasPendingWrites)
+      }
+      let known = KnownNode(outcome.node, knowledge)
+      outbox.addCall { request.completion(error, outcome.isCommitted, known) }
     case .proceed: handle(.proceed)
     }
   }
@@ -143,7 +152,7 @@ struct TransactionRequest: Sendable {
   let path: Path
   let raisesLocalEvents: Bool
   let update: @Sendable (Node) -> TransactionMachine.Decision
-  let completion: @Sendable (DatabaseError?, Bool, Node) -> Void
+  let completion: @Sendable (DatabaseError?, Bool, KnownNode) -> Void
 }
 
 // MARK: - What the app asks for
@@ -153,7 +162,7 @@ extension Engine {
   func transact(
     at path: Path, raisesLocalEvents: Bool,
     update: @escaping @Sendable (Node) -> TransactionMachine.Decision,
-    completion: @escaping @Sendable (DatabaseError?, Bool, Node) -> Void
+    completion: @escaping @Sendable (DatabaseError?, Bool, KnownNode) -> Void
   ) {
     steps.post(
       .transact(

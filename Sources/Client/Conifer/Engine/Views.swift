@@ -8,8 +8,10 @@ import ConiferTree
 ///
 /// A queued write that touches no view stays in the queue alone, and is laid over one when it opens.
 final class Views {
+  /// When the server last spoke for what is cached, in this run.
+  let times: ServerTimes
   /// The tree of the views; it has no cache until storage is open.
-  private(set) var tree = SyncTree(cache: nil)
+  private(set) var tree: SyncTree
   /// What views begin with; nil until storage is open.
   private(set) var cache: (any ServerCache)?
   /// The values of incremented places behind the newest write; nil when the queue has to be read.
@@ -31,12 +33,14 @@ final class Views {
     self.clock = clock
     self.outbox = outbox
     self.post = post
+    times = ServerTimes { clock.serverTime }
+    tree = SyncTree(cache: nil, times: times)
   }
 
   /// Has views that open from now on begin with what is cached.
   func use(_ cache: any ServerCache) {
     self.cache = cache
-    tree = SyncTree(cache: cache)
+    tree = SyncTree(cache: cache, times: times)
   }
 
   // MARK: Listeners

@@ -42,7 +42,7 @@ extension DataSnapshot {
         }
       return DataSnapshot(
         DatabaseReference(parent.ref.database, parent.ref.path.appending(child.key)), child.node,
-        parent.index)
+        parent.index, parent.metadata)
     }
 
     /// All of them in an array.

@@ -11,17 +11,30 @@ public struct DataSnapshot: Sendable {
   public let node: Node
   /// What ``children`` are sorted by.
   let index: QueryIndex
+  /// Whether the data is the server's or from the cache, whether writes wait in it, and when the server last told it.
+  public let metadata: Metadata
 
-  init(_ ref: DatabaseReference, _ node: Node, _ index: QueryIndex = .priority) {
+  init(
+    _ ref: DatabaseReference, _ node: Node, _ index: QueryIndex = .priority,
+    _ metadata: Metadata = Metadata(ViewKnowledge())
+  ) {
     self.ref = ref
     self.node = node
     self.index = index
+    self.metadata = metadata
+  }
+
+  /// What a read or a transaction answers.
+  init(_ ref: DatabaseReference, _ known: KnownNode, _ index: QueryIndex = .priority) {
+    self.init(ref, known.node, index, Metadata(known.knowledge))
   }
 
   /// What an event of a listener tells.
   init(_ database: Database, _ event: DataEvent) {
     let path = event.key.map { event.target.path.appending($0) } ?? event.target.path
-    self.init(DatabaseReference(database, path), event.node, event.target.spec.index)
+    self.init(
+      DatabaseReference(database, path), event.node, event.target.spec.index,
+      Metadata(event.knowledge))
   }
 
   /// Whether there is anything.
@@ -57,7 +70,7 @@ public struct DataSnapshot: Sendable {
 
   /// What is at a path from here.
   public func childSnapshot(forPath childPathString: String) -> DataSnapshot {
-    DataSnapshot(ref.child(childPathString), node[Path(childPathString)], index)
+    DataSnapshot(ref.child(childPathString), node[Path(childPathString)], index, metadata)
   }
 }
 
@@ -67,7 +80,7 @@ extension DataSnapshot: CustomStringConvertible {
 }
 
 extension DataSnapshot: Equatable {
-  /// Whether place, data and priorities are the same; numbers as doubles.
+  /// Whether place, data and priorities are the same; numbers as doubles. The metadata does not count.
   public static func == (a: DataSnapshot, b: DataSnapshot) -> Bool {
     a.ref == b.ref && a.node == b.node
   }

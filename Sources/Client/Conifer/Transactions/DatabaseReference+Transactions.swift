@@ -69,8 +69,8 @@ extension DatabaseReference {
         guard let node = result.node, mistake.error == nil else { return .abort }
         return .write(node)
       },
-      completion: { error, committed, node in
-        completion(error ?? mistake.error, committed, DataSnapshot(self, node))
+      completion: { error, committed, known in
+        completion(error ?? mistake.error, committed, DataSnapshot(self, known))
       })
   }
 }

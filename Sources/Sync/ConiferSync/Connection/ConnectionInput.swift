@@ -60,8 +60,8 @@ package enum ConnectionInput: Sendable {
   // MARK: Operations
 
   /// The server is to be asked for data once. It is asked at once, so its answer holds no write that was
-  /// not sent yet.
-  case get(OperationID, QueryTarget)
+  /// not sent yet; with how long it waits for a connection, nil for as long as reads do.
+  case get(OperationID, QueryTarget, patience: Milliseconds? = nil)
   /// A transaction is to be tried.
   case put(TransactionPut)
   /// The server is to do something when the connection ends.

@@ -155,8 +155,9 @@ package struct ConnectionMachine: Sendable {
       client.sendBuffer.withdraw(id)
       sendWaiting()
     case .laneOpened(let newest): openLane(newest)
-    case .get(let id, let target):
-      client.gets.add(WaitingGet(id: id, target: target, issued: client.now.uptime))
+    case .get(let id, let target, let patience):
+      client.gets.add(
+        WaitingGet(id: id, target: target, issued: client.now.uptime, patience: patience))
       whileConnected { session, client in session.pipeline.sendGets(&client) }
     case .put(let put): issue(put)
     case .onDisconnect(let id, let request):

@@ -7,29 +7,37 @@ struct WaitingGet: Sendable {
   let target: QueryTarget
   /// The uptime at which it was issued.
   let issued: Milliseconds
+  /// How long it waits for a connection; nil for as long as reads do.
+  var patience: Milliseconds?
 }
 
 /// The reads that wait to be sent, in the order in which they were issued.
 struct WaitingGets: Sendable {
   private var gets = FIFO<WaitingGet>()
+  /// Whether some may wait longer or shorter than others.
+  private var differ = false
   /// Since when nothing can be read.
   private var blockedSince = Milliseconds.min
 
   /// Takes in a read, also one that was sent and not answered: it waits again, in its old order.
-  mutating func add(_ get: WaitingGet) { gets.insert(get) { $0.id.rawValue > get.id.rawValue } }
+  mutating func add(_ get: WaitingGet) {
+    differ = get.patience != nil || differ && !gets.isEmpty
+    gets.insert(get) { $0.id.rawValue > get.id.rawValue }
+  }
 
   mutating func popFirst() -> WaitingGet? { gets.popFirst() }
 
   /// Nothing can be read from now on.
   mutating func block(at now: Milliseconds) { blockedSince = now }
 
-  /// When the oldest read gives up, if nothing can be read.
+  /// When the first read gives up, if nothing can be read.
   func deadline(_ timeout: Milliseconds) -> Milliseconds? {
-    gets.first.map { giveUpTime($0, timeout) }
+    guard differ else { return gets.first.map { giveUpTime($0, timeout) } }
+    return gets.all.map { giveUpTime($0, timeout) }.min()
   }
 
   private func giveUpTime(_ get: WaitingGet, _ timeout: Milliseconds) -> Milliseconds {
-    max(get.issued, blockedSince).adding(timeout)
+    max(get.issued, blockedSince).adding(get.patience ?? timeout)
   }
 
   /// Takes out the reads that have waited longer than `patience`.

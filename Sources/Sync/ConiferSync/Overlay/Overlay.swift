@@ -154,6 +154,17 @@ struct OverlayCursor {
     return child
   }
 
+  /// Whether a write decides what is here, or a part of it.
+  var hasWrites: Bool { cover != nil || branch.map { holdsWrites($0) } ?? false }
+
+  private func holdsWrites(_ branch: Overlay.Branch) -> Bool {
+    branch.writes.newest(filter, visits) != nil
+      || branch.children.values.contains { holdsWrites($0) }
+  }
+
+  /// The children at or below which there are writes, some of which may not count.
+  var writtenChildren: some Collection<Key> { (branch?.children ?? [:]).keys }
+
   /// The priority from a write of the priority alone that is newer than the write of the node; the empty
   /// node if it removed the priority.
   private var priority: Node? {

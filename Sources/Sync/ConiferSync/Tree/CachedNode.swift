@@ -8,12 +8,15 @@ package struct CachedNode: Sendable {
   package var isComplete: Bool
   /// Whether it holds only the query's children, not the whole node.
   package var isFiltered: Bool
+  /// The server's time in milliseconds since 1970 when it last told something of it; nil when that is not known.
+  package var serverTime: Int64?
 
   /// Server data.
-  package init(_ node: Node, isComplete: Bool, isFiltered: Bool) {
+  package init(_ node: Node, isComplete: Bool, isFiltered: Bool, serverTime: Int64? = nil) {
     self.node = node
     self.isComplete = isComplete
     self.isFiltered = isFiltered
+    self.serverTime = serverTime
   }
 
   /// Nothing is known.

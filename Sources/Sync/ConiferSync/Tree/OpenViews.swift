@@ -11,6 +11,9 @@ struct OpenViews {
   private var byTag: [Int: View] = [:]
   /// The last tag that was given to a filtered view.
   private(set) var lastTag = 0
+  private let times: ServerTimes
+
+  init(_ times: ServerTimes) { self.times = times }
 
   // MARK: Which there are
 
@@ -49,7 +52,12 @@ struct OpenViews {
   }
 
   /// Whether a view that loads all data is open at a path or above.
-  func hasWholeView(covering path: Path) -> Bool { contains(covering: path, where: \.loadsAllData) }
+  func hasWholeView(covering path: Path) -> Bool { wholeView(covering: path) != nil }
+
+  /// The view at a path or above whose listen loads all data there.
+  private func wholeView(covering path: Path) -> View? {
+    points(along: path).lazy.compactMap(\.wholeView).first
+  }
 
   /// Whether a view is open at a path or below it.
   func contains(within path: Path) -> Bool { point(at: path).map { !$0.isEmpty } ?? false }
@@ -64,16 +72,17 @@ struct OpenViews {
     return found
   }
 
-  /// The whole server data at a path, with acknowledged writes, if a view at or above knows it.
-  func serverData(at path: Path) -> Node? {
+  /// The whole server data at a path, with acknowledged writes, and the view at or above that knows it; nil when none
+  /// does.
+  func serverData(at path: Path) -> (node: Node, view: View)? {
     for point in points(along: path) {
       guard let rest = path.relative(to: point.path) else { continue }
       // Views that load all data know more, so they are asked first.
       for view in point.views where view.loadsAllData {
-        if let node = view.serverData(at: rest) { return node }
+        if let node = view.serverData(at: rest) { return (node, view) }
       }
       for view in point.views where !view.loadsAllData {
-        if let node = view.serverData(at: rest) { return node }
+        if let node = view.serverData(at: rest) { return (node, view) }
       }
     }
     return nil
@@ -128,16 +137,22 @@ struct OpenViews {
     _ target: QueryTarget, for listener: View.Listener, _ known: CachedNode, _ overlay: Overlay,
     into result: inout SyncResult
   ) -> View {
-    let isCovered = hasWholeView(covering: target.path)
+    let cover = wholeView(covering: target.path)
     var tag: Int?
     if !target.spec.loadsAllData {
       lastTag += 1
       tag = lastTag
     }
-    let view = View(target, tag: tag, known, overlay)
+    let contact: ServerContact
+    if let cover, cover.contact != .none {
+      contact = cover.contact
+    } else {
+      contact = known.serverTime.map { .past($0) } ?? .none
+    }
+    let view = View(target, tag: tag, known, contact, overlay)
     if let tag { byTag[tag] = view }
     let point = makePoint(at: target.path)
-    if !isCovered {
+    if cover == nil {
       result.started.append(view.listen)
       if view.loadsAllData {
         result.stopped = (point.views + point.topmostBelow).map(\.listen)
@@ -201,6 +216,9 @@ struct OpenViews {
     return (listeners, result)
   }
 
+  /// The connection broke: no listen stands until the server has answered it again.
+  func disconnected() { root.visitAll { $0.contact.lapse() } }
+
   /// Closes the views of a path that nobody listens to.
   private mutating func closeViews(
     at path: Path, isCancelled: Bool, into result: inout SyncResult
@@ -210,8 +228,12 @@ struct OpenViews {
     guard !closed.isEmpty else { return }
     point.views.removeAll { $0.listeners.isEmpty }
     for tag in closed.compactMap(\.tag) { byTag[tag] = nil }
+    if !isCancelled {
+      for view in closed { if let time = view.contact.time { times.note(view.target, at: time) } }
+    }
     if !hasWholeView(covering: path) {
       if let whole = closed.first(where: \.loadsAllData) {
+        point.visitAll { $0.contact.lapse() }
         result.started = point.topmost.map(\.listen)
         if !isCancelled { result.stopped = [whole.listen] }
       } else if !isCancelled {
@@ -273,6 +295,12 @@ final class SyncPoint {
       }
     }
     for view in views { body(view, changes) }
+  }
+
+  /// Visits all views here and below.
+  func visitAll(_ body: (View) -> Void) {
+    views.forEach(body)
+    for child in children.values { child.visitAll(body) }
   }
 
   /// The changes that concern each child.

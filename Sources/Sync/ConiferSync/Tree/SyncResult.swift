@@ -8,7 +8,7 @@ package struct SyncResult: Sendable {
     /// Whom to tell.
     package let listener: ListenerID
     /// What.
-    package let event: DataEvent
+    package var event: DataEvent
 
     /// An event for one listener.
     package init(_ listener: ListenerID, _ event: DataEvent) {

@@ -13,7 +13,7 @@ extension SyncTree {
     }
     let cursor = overlay.cursor(at: path, filter)
     if cursor.cover != nil { return cursor.applied(to: .empty) }
-    return views.serverData(at: path).map { cursor.applied(to: $0) }
+    return views.serverData(at: path).map { cursor.applied(to: $0.node) }
   }
 
   /// What a target shows, or nil where some of it is unknown: the data of its open view, or the query
@@ -26,9 +26,31 @@ extension SyncTree {
   }
 
   /// What open views show of a target; nil where none is open that shows all of it.
-  package func shown(of target: QueryTarget) -> Node? {
+  package func shown(of target: QueryTarget) -> KnownNode? {
     if view(of: target)?.isComplete != true, views.serverData(at: target.path) == nil { return nil }
-    return value(of: target)
+    return known(of: target)
+  }
+
+  /// What a target shows, and how well that is known; nil where some of it is unknown.
+  package func known(of target: QueryTarget) -> KnownNode? {
+    value(of: target).map { KnownNode($0, knowledge(of: target)) }
+  }
+
+  /// How well what a target shows is known.
+  package func knowledge(of target: QueryTarget) -> ViewKnowledge {
+    let cursor = overlay.cursor(at: target.path)
+    if let view = view(of: target), view.isComplete { return view.knowledge(cursor) }
+    let hasWrites = cursor.hasWrites
+    guard let (server, view) = views.serverData(at: target.path) else {
+      return ViewKnowledge(hasPendingWrites: hasWrites)
+    }
+    let spec = target.spec
+    let isChanged =
+      hasWrites
+      && (spec.loadsAllData || spec.filtered(cursor.applied(to: server)) != spec.filtered(server))
+    return ViewKnowledge(
+      isCurrent: view.contact.isCurrent, wasEverComplete: true, serverTime: view.contact.time,
+      hasPendingWrites: isChanged)
   }
 
   /// What the server sent for the listen of an open view, without acknowledged writes; nil without a view.

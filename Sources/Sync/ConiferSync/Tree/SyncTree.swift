@@ -13,12 +13,19 @@ package import ConiferTree
 package final class SyncTree {
   private let cache: (any ServerCache)?
   let overlay = Overlay()
-  private(set) var views = OpenViews()
+  private(set) var views: OpenViews
+  private let times: ServerTimes
 
   /// A tree without views and writes.
   ///
-  /// - Parameter cache: where views find data of earlier listens, if anywhere.
-  package init(cache: (any ServerCache)?) { self.cache = cache }
+  /// - Parameters:
+  ///   - cache: where views find data of earlier listens, if anywhere.
+  ///   - times: what the server's time is, and when it spoke for views that are closed.
+  package init(cache: (any ServerCache)?, times: ServerTimes = ServerTimes()) {
+    self.cache = cache
+    self.times = times
+    views = OpenViews(times)
+  }
 
   /// Brings a view up to date, and adds its events to the result.
   private func refresh(_ view: View, _ paths: [Path], into result: inout SyncResult) {
@@ -54,15 +61,16 @@ extension SyncTree {
       view = views.open(target, for: listener, known, overlay, into: &result)
     }
     if let view, !id.isSilent {
-      for event in view.initialEvents() { listener.tell(event, into: &result) }
+      for event in view.initialEvents(overlay) { listener.tell(event, into: &result) }
     }
     return result
   }
 
   /// The server data for a new view: from views at and above, else from the cache, else from views below.
   private func knownServerData(_ target: QueryTarget) throws(StoreError) -> CachedNode {
-    if let node = views.serverData(at: target.path) {
-      return CachedNode(node, isComplete: true, isFiltered: false)
+    if let known = views.serverData(at: target.path) {
+      return CachedNode(
+        known.node, isComplete: true, isFiltered: false, serverTime: known.view.contact.time)
     }
     var known = try cache?.cached(target.normalized) ?? .unknown
     if known.isComplete { return known }
@@ -72,6 +80,9 @@ extension SyncTree {
     }
     return known
   }
+
+  /// The connection broke: what views show is not current until the server has answered their listens again.
+  package func disconnected() { views.disconnected() }
 
   /// Ends a listener; an unknown one is ignored.
   package func stop(_ id: ListenerID) -> SyncResult { views.stop(id) }
@@ -139,15 +150,18 @@ extension SyncTree {
     }
     var result = SyncResult()
     view.server.confirm()
+    view.contact.hear(at: times.now, isWhole: true)
     publish(view, [.root], into: &result)
     return result
   }
 
   private func receive(_ changes: [NodeChange], isMerge: Bool, tag: Int?) -> SyncResult {
     var result = SyncResult()
+    let now = times.now
     guard let tag else {
       views.visit(changes) { view, changes in
         let paths = view.server.receive(changes, isMerge: isMerge, isTagged: false)
+        view.contact.hear(at: now, isWhole: changes.contains { $0.path.isRoot })
         publish(view, paths, into: &result)
       }
       return result
@@ -162,6 +176,7 @@ extension SyncTree {
       change.path.relative(to: view.target.path).map { NodeChange($0, change.node) }
     }
     let paths = view.server.receive(relative, isMerge: isMerge, isTagged: true)
+    view.contact.hear(at: now, isWhole: relative.contains { $0.path.isRoot })
     publish(view, paths, into: &result)
     return result
   }

@@ -47,15 +47,19 @@ package struct DataEvent: Sendable {
   package var node: Node
   /// The child before it in the view's order; nil for the first one, a removed one, and a value.
   package var previousKey: Key?
+  /// How well the node is known.
+  package var knowledge: ViewKnowledge
 
   /// What a listener is told.
   package init(
-    _ kind: Kind, _ target: QueryTarget, key: Key? = nil, node: Node, previousKey: Key? = nil
+    _ kind: Kind, _ target: QueryTarget, key: Key? = nil, node: Node, previousKey: Key? = nil,
+    knowledge: ViewKnowledge = ViewKnowledge()
   ) {
     self.kind = kind
     self.target = target
     self.key = key
     self.node = node
     self.previousKey = previousKey
+    self.knowledge = knowledge
   }
 }

@@ -21,6 +21,8 @@ final class View {
   var listeners: [Listener] = []
   /// What is known of the server's data.
   var server: ServerData
+  /// When the server last spoke for that, and whether it still does.
+  var contact: ServerContact
   /// The children whose keys the owner was told; nil before it was told any.
   private var reported: Node?
   /// The data with the writes, before and after the filter.
@@ -28,9 +30,13 @@ final class View {
   /// Whether all that the query asks for is known.
   private(set) var isComplete: Bool
 
-  init(_ target: QueryTarget, tag: Int?, _ cached: CachedNode, _ overlay: Overlay) {
+  init(
+    _ target: QueryTarget, tag: Int?, _ cached: CachedNode, _ contact: ServerContact,
+    _ overlay: Overlay
+  ) {
     self.target = target
     self.tag = tag
+    self.contact = contact
     server = ServerData(target.spec, cached)
     let cursor = overlay.cursor(at: target.path)
     isComplete = server.isComplete || cursor.cover != nil
@@ -71,38 +77,42 @@ final class View {
     let old = shown.node
     let changes = shown.update(to: source)
     guard listeners.contains(where: { !$0.id.isSilent }) else { return [] }
-    var events = changes.map { event(of: $0) }
     let new = shown.node
     let isChanged = !changes.isEmpty || old.leaf != new.leaf || old.priority != new.priority
-    if isComplete && (isChanged || !wasComplete) {
-      events.append(DataEvent(.value, target, node: new))
+    let isTold = isComplete && (isChanged || !wasComplete)
+    if changes.isEmpty && !isTold { return [] }
+    let telling = Telling(self, cursor)
+    var events = changes.map { change in
+      let key = change.key
+      let previous = change.kind == .removed ? nil : shown.previousKey(of: key)
+      return telling.event(kind(of: change), key, change.node, after: previous)
     }
+    if isTold { events.append(telling.value(new)) }
     return events
   }
 
   /// What a new listener is told.
-  func initialEvents() -> [DataEvent] {
+  ///
+  /// - Parameter overlay: the writes.
+  func initialEvents(_ overlay: Overlay) -> [DataEvent] {
+    let telling = Telling(self, overlay.cursor(at: target.path))
     var events: [DataEvent] = []
     var previous: Key?
     for child in shown.children {
-      events.append(
-        DataEvent(.childAdded, target, key: child.key, node: child.node, previousKey: previous))
+      events.append(telling.event(.childAdded, child.key, child.node, after: previous))
       previous = child.key
     }
-    if isComplete { events.append(DataEvent(.value, target, node: shown.node)) }
+    if isComplete { events.append(telling.value(shown.node)) }
     return events
   }
 
-  private func event(of change: ChildChange) -> DataEvent {
-    let kind: DataEvent.Kind =
-      switch change.kind {
-      case .removed: .childRemoved
-      case .added: .childAdded
-      case .moved: .childMoved
-      case .changed: .childChanged
-      }
-    let previous = change.kind == .removed ? nil : shown.previousKey(of: change.key)
-    return DataEvent(kind, target, key: change.key, node: change.node, previousKey: previous)
+  private func kind(of change: ChildChange) -> DataEvent.Kind {
+    switch change.kind {
+    case .removed: .childRemoved
+    case .added: .childAdded
+    case .moved: .childMoved
+    case .changed: .childChanged
+    }
   }
 
   /// The change of a filtered listen's keys since the last call, which the owner stores.
@@ -119,282 +129,64 @@ final class View {
   }
 }
 
-/// What a view knows of the server's data: it is told what the server sends and which writes it has acknowledged, and
-/// says where the data changed.
-struct ServerData {
-  /// Children that are known, each of them whole; others may be missing.
-  private struct Children {
-    var node: Node
-    /// Those among them that acknowledged writes changed, which the server has not sent yet: what it had sent of them.
-    var adopted: [Key: Node] = [:]
+// MARK: How well it is known
 
-    /// The children that the server sent.
-    var sent: Node { adopted.reduce(node) { $0.setting($1.key, to: $1.value) } }
+extension View {
+  /// Makes the events of one step, which says of each how well it is known: found once, and of a child no more than
+  /// whether a write waits in it, if one does in the view.
+  private struct Telling {
+    let target: QueryTarget
+    let knowledge: ViewKnowledge
+    let cursor: OverlayCursor
 
-    /// Takes in a change from the server.
-    mutating func receive(_ change: NodeChange) {
-      guard let key = change.path.first else { return }
-      // Part of an unknown child does not make the child known.
-      if change.path.count > 1 && node[key].isEmpty { return }
-      node = node.setting(change.path, to: change.node)
-      if change.path.count == 1 {
-        adopted[key] = nil
-      } else if let before = adopted[key], !before.isEmpty {
-        adopted[key] = before.setting(change.path.dropFirst(), to: change.node)
-      }
+    init(_ view: View, _ cursor: OverlayCursor) {
+      target = view.target
+      knowledge = view.knowledge(cursor)
+      self.cursor = cursor
     }
 
-    /// Takes in a change by an acknowledged write.
-    mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
-      guard let key = change.path.first, !key.isPriority else { return }
-      if adopted[key] == nil {
-        if !node[key].isEmpty {
-          // What the server sent counts, unless it is older.
-          guard isDataMissing else { return }
-        } else {
-          // Part of an unknown child does not make the child known.
-          guard change.path.count == 1 else { return }
-        }
-        adopted[key] = node[key]
-      }
-      node = node.setting(change.path, to: change.node)
+    func value(_ node: Node) -> DataEvent {
+      DataEvent(.value, target, node: node, knowledge: knowledge)
+    }
+
+    func event(_ kind: DataEvent.Kind, _ key: Key, _ node: Node, after previous: Key?) -> DataEvent
+    {
+      var knowledge = knowledge
+      if knowledge.hasPendingWrites { knowledge.hasPendingWrites = cursor.child(key).hasWrites }
+      return DataEvent(
+        kind, target, key: key, node: node, previousKey: previous, knowledge: knowledge)
     }
   }
 
-  private enum Knowledge {
-    /// Some children, maybe none.
-    case partial(Children)
-    /// All that the query asks for, as acknowledged writes made it, and what was known before that, which is never this case.
-    indirect case adopted(Node, before: Knowledge)
-    /// All that the query asks for, from the cache or another view; filtered if it is no more than that.
-    case cached(Node, isFiltered: Bool)
-    /// All that the query asks for, as the server has said since the view opened.
-    case confirmed(Node, isFiltered: Bool)
-  }
-
-  private let spec: QuerySpec
-  private var knowledge: Knowledge
-
-  init(_ spec: QuerySpec, _ cached: CachedNode) {
-    self.spec = spec
-    knowledge =
-      cached.isComplete
-      ? .cached(cached.node, isFiltered: cached.isFiltered)
-      : .partial(Children(node: cached.node))
-  }
-
-  /// All that is known, acknowledged writes included.
-  private(set) var node: Node {
-    get {
-      switch knowledge {
-      case .partial(let children): children.node
-      case .adopted(let node, _), .cached(let node, _), .confirmed(let node, _): node
-      }
-    }
-    set {
-      switch knowledge {
-      case .partial(var children):
-        children.node = newValue
-        knowledge = .partial(children)
-      case .adopted(_, let before): knowledge = .adopted(newValue, before: before)
-      case .cached(_, let isFiltered): knowledge = .cached(newValue, isFiltered: isFiltered)
-      case .confirmed(_, let isFiltered): knowledge = .confirmed(newValue, isFiltered: isFiltered)
-      }
-    }
-  }
-
-  /// Whether it is all that the query asks for.
-  var isComplete: Bool { if case .partial = knowledge { false } else { true } }
-
-  /// Whether it may be less than the whole node since the query asks for less.
-  var isFiltered: Bool {
-    switch knowledge {
-    case .partial: !spec.loadsAllData
-    case .cached(_, let isFiltered), .confirmed(_, let isFiltered),
-      .adopted(_, .cached(_, let isFiltered)), .adopted(_, .confirmed(_, let isFiltered)):
-      isFiltered
-    case .adopted: false
-    }
-  }
-
-  /// Whether it is the whole node.
-  var isWhole: Bool { isComplete && !isFiltered }
-
-  /// Whether the server has answered since the view opened.
-  var isConfirmed: Bool {
-    switch knowledge {
-    case .confirmed, .adopted(_, .confirmed): true
-    case .partial, .cached, .adopted: false
-    }
-  }
-
-  /// The part that the server sends for the view's own listen, without acknowledged writes: another client
-  /// may have replaced them before the server saw the listen.
-  var sent: Node { sent(knowledge) }
-
-  private func sent(_ knowledge: Knowledge) -> Node {
-    switch knowledge {
-    case .partial(let children): children.sent
-    case .adopted(_, let before): spec.filtered(sent(before))
-    case .cached(let node, let isFiltered), .confirmed(let node, let isFiltered):
-      isFiltered ? node : spec.filtered(node)
-    }
-  }
-
-  // MARK: From the server
-
-  /// Takes in data from the server.
+  /// How well what is shown is known.
   ///
-  /// - Parameters:
-  ///   - changes: the new nodes, by paths relative to the view.
-  ///   - isMerge: whether the rest of the node may be unknown.
-  ///   - isTagged: whether they belong to this view's own filtered listen.
-  /// - Returns: where the data changed.
-  mutating func receive(_ changes: [NodeChange], isMerge: Bool, isTagged: Bool) -> [Path] {
-    var changes = changes[...]
-    var paths: [Path] = []
-    if let whole = changes.lastIndex(where: \.path.isRoot) {
-      let isFiltered = isTagged && !spec.loadsAllData
-      let node = changes[whole].node
-      knowledge = .confirmed(isFiltered ? spec.filtered(node) : node, isFiltered: isFiltered)
-      changes = changes[(whole + 1)...]
-      paths = [.root]
-    } else if isMerge && !isComplete && node.isEmpty {
-      // It belongs to a listen that has ended, and does not tell what else there is.
-      return []
-    }
-    if changes.isEmpty { return paths }
-    if isTagged { paths += narrow() }
-    for change in changes where concerns(change) {
-      changeChildren { $0.receive(change) }
-      changeBefore(change)
-      if isComplete { node = node.setting(change.path, to: change.node) }
-      paths.append(change.path)
-    }
-    return paths + trim(paths)
+  /// - Parameter cursor: the writes at the view's path and below.
+  func knowledge(_ cursor: OverlayCursor) -> ViewKnowledge {
+    ViewKnowledge(
+      isCurrent: contact.isCurrent, wasEverComplete: server.wasEverComplete,
+      serverTime: contact.time, hasPendingWrites: showsWrites(cursor))
   }
 
-  /// Changes the children that are known one by one, if that is so. They are taken out meanwhile, so that they
-  /// have one owner and are changed without being copied.
-  private mutating func changeChildren(_ body: (inout Children) -> Void) {
-    switch knowledge {
-    case .partial(var children):
-      knowledge = .partial(Children(node: .empty))
-      body(&children)
-      knowledge = .partial(children)
-    case .adopted(let node, .partial(var children)):
-      knowledge = .partial(Children(node: .empty))
-      body(&children)
-      knowledge = .adopted(node, before: .partial(children))
-    case .adopted, .cached, .confirmed: break
+  /// Whether a write changes what is shown. Of a filtered view the fewer are looked at: its children, or those with writes.
+  private func showsWrites(_ cursor: OverlayCursor) -> Bool {
+    guard cursor.hasWrites else { return false }
+    if loadsAllData || cursor.cover != nil { return true }
+    let isChanged = { (key: Key) in self.concerns(key) && cursor.child(key).hasWrites }
+    let written = cursor.writtenChildren
+    if written.count <= shown.node.childCount + server.node.childCount {
+      return written.contains(where: isChanged)
     }
+    return shown.node.children.contains { isChanged($0.key) }
+      || server.node.children.contains { isChanged($0.key) }
   }
 
-  /// Lays a change over the complete data that was known before writes were adopted, if that is so.
-  private mutating func changeBefore(_ change: NodeChange) {
-    func changed(_ old: Node, _ isFiltered: Bool) -> Node {
-      let isUnknown = isFiltered && change.path.count > 1 && old[change.path.keys[0]].isEmpty
-      return isUnknown ? old : old.setting(change.path, to: change.node)
-    }
-    switch knowledge {
-    case .adopted(let node, .cached(let old, let isPart)):
-      knowledge = .adopted(node, before: .cached(changed(old, isPart), isFiltered: isPart))
-    case .adopted(let node, .confirmed(let old, let isPart)):
-      knowledge = .adopted(node, before: .confirmed(changed(old, isPart), isFiltered: isPart))
-    case .adopted, .partial, .cached, .confirmed: break
-    }
-  }
-
-  /// Keeps no more than the query asks for, where the whole node was known.
-  ///
-  /// - Returns: where the data changed.
-  private mutating func narrow() -> [Path] {
-    guard !spec.loadsAllData, let narrower = narrowed(knowledge) else { return [] }
-    knowledge = narrower
-    return [.root]
-  }
-
-  private func narrowed(_ knowledge: Knowledge) -> Knowledge? {
-    switch knowledge {
-    case .cached(let node, isFiltered: false): .cached(spec.filtered(node), isFiltered: true)
-    case .confirmed(let node, isFiltered: false): .confirmed(spec.filtered(node), isFiltered: true)
-    case .adopted(let node, let before):
-      narrowed(before).map { .adopted(spec.filtered(node), before: $0) }
-    case .partial, .cached, .confirmed: nil
-    }
-  }
-
-  /// Whether a change of a child or the priority changes what is known.
-  private func concerns(_ change: NodeChange) -> Bool {
-    guard let key = change.path.first else { return false }
-    if key.isPriority { return !isFiltered }
-    // Part of an unknown child does not make the child known.
-    return change.path.count == 1 || isWhole || !node[key].isEmpty
-  }
-
-  /// Takes in that what the server has sent is all that the query asks for.
-  mutating func confirm() { knowledge = .confirmed(sent, isFiltered: !spec.loadsAllData) }
-
-  /// Removes children outside of the query's range and limit.
-  ///
-  /// - Returns: the children that were removed.
-  private mutating func trim(_ changed: [Path]) -> [Path] {
-    guard isFiltered else { return [] }
-    var removed: [Path] = []
-    for key in changed.compactMap(\.first) where !key.isPriority {
-      guard !node[key].isEmpty, !spec.contains(key, node[key]) else { continue }
-      node = node.setting(key, to: .empty)
-      removed.append(Path([key]))
-    }
-    for key in spec.excess(in: node) {
-      node = node.setting(key, to: .empty)
-      removed.append(Path([key]))
-    }
-    return removed
-  }
-
-  // MARK: From acknowledged writes
-
-  /// Takes an acknowledged write for the server's data where that is unknown, so that it stays visible
-  /// until the server answers the listen.
-  ///
-  /// - Parameters:
-  ///   - changes: the write, relative to the view.
-  ///   - isDataMissing: whether the known data may be older than the write, which then replaces it.
-  /// - Returns: children that a filtered view no longer holds.
-  mutating func adopt(_ changes: [NodeChange], isDataMissing: Bool) -> [Path] {
-    switch knowledge {
-    case .partial, .adopted(_, .partial):
-      for change in changes { adopt(change, isDataMissing: isDataMissing) }
-      return []
-    case .adopted: return isDataMissing ? replaceParts(changes) : []
-    case .cached, .confirmed:
-      if isDataMissing { knowledge = .adopted(node, before: knowledge) }
-      return isDataMissing ? replaceParts(changes) : []
-    }
-  }
-
-  private mutating func adopt(_ change: NodeChange, isDataMissing: Bool) {
-    if isComplete {
-      node = node.setting(change.path, to: change.node)
-    } else if change.path.isRoot, case .partial(let children) = knowledge {
-      let newer = isDataMissing ? Node.empty : children.node
-      let node = newer.children.reduce(change.node) { $0.setting($1.key, to: $1.node) }
-      knowledge = .adopted(node, before: .partial(children))
-    } else {
-      changeChildren { $0.adopt(change, isDataMissing: isDataMissing) }
-    }
-  }
-
-  /// Puts a write into complete data that is older than it.
-  private mutating func replaceParts(_ changes: [NodeChange]) -> [Path] {
-    for change in changes {
-      if change.path.isRoot {
-        node = isFiltered ? spec.filtered(change.node) : change.node
-      } else if concerns(change) {
-        node = node.setting(change.path, to: change.node)
-      }
-    }
-    return trim(changes.map(\.path))
+  /// Whether a child is shown by a filtered view, or would be without the writes. Where the whole node is known, one that
+  /// writes moved across the edge of a limit alone is not seen as one of these.
+  private func concerns(_ key: Key) -> Bool {
+    if !shown.node[key].isEmpty { return true }
+    let before = server.node[key]
+    if before.isEmpty { return false }
+    guard server.isWhole else { return true }
+    return target.spec.contains(key, before) && !target.spec.contains(key, shown.source[key])
   }
 }
