@@ -232,6 +232,24 @@ import Testing
     }
   }
 
+  @Test func `the sample of the page keeps its document, and finds it when it is run again`()
+    async throws
+  {
+    let home = FileManager.default.temporaryDirectory
+      .appendingPathComponent("conifer-kit-\(UUID().uuidString)").path
+    try FileManager.default.createDirectory(atPath: home, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: home) }
+    for _ in 0..<2 {
+      await #expect(processExitsWith: .success) { [home = home as String] in
+        setenv("XDG_DATA_HOME", home, 1)
+        setenv("HOME", home, 1)
+        let shown = Gathered<String>()
+        try await LocalFirestoreSamples.keepLocally { shown.add($0) }
+        #expect(shown.all == ["Eros"])
+      }
+    }
+  }
+
   private static func database(_ home: String) -> Firestore {
     setenv("XDG_DATA_HOME", home, 1)
     setenv("HOME", home, 1)
