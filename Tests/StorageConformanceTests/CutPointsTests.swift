@@ -86,6 +86,28 @@
       #expect(ofNotes > 0 && ofNotes < all / 10, "\(ofNotes) of \(all)")
     }
 
+    @Test("Commits of which more writes were made than of others are cut within", arguments: 0..<20)
+    func halves(seed: UInt64) {
+      var entries: [IOEntry] = [.create(file: 0, path: "data"), .syncDirectory("")]
+      var twice: [Range<Int>] = []
+      for commit in 1...200 {
+        entries.append(.mark(CommitMark.issued(commit).number))
+        let isTwice = commit % 64 == 0
+        for part in 0..<(isTwice ? 2 : 1) {
+          entries.append(
+            .write(
+              file: 0, offset: 200 * commit + part, [UInt8(commit % 250 + 1)], isDurable: false))
+          if isTwice, part == 0 { twice.append(entries.count..<entries.count + 1) }
+        }
+        entries.append(.mark(CommitMark.returned.number))
+      }
+      var random = SeededRandom(seed: seed)
+      let points = CutPoints(entries, on: SimulatedDisk(), kinds: [:]).within(20, &random)
+      #expect(points.count == 20)
+      #expect(twice.count == 3)
+      for place in twice { #expect(points.contains { place.contains($0) }, "\(points)") }
+    }
+
     @Test("All points are taken when they are few")
     func few() {
       let (entries, _, _, _) = record(2, zeros: 1, notes: 1)

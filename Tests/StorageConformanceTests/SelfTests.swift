@@ -1,22 +1,12 @@
 import ConiferKeyValue
 import ConiferStorage
-import StorageConformance
 import Testing
+
+@testable import StorageConformance
 
 @Suite("The kit catches what it must and nothing else")
 struct SelfTests {
-  static func factory(_ flaw: Flaw?) -> StoreFactory {
-    let shelf = Shelf()
-    return StoreFactory(
-      name: flaw.map { "store that \($0)" } ?? "honest", declared: declared(flaw)
-    ) { (directory) throws(StoreError) in try FlawedStore(flaw, shelf, directory) }
-  }
-
-  private static func declared(_ flaw: Flaw?) -> StoreTraits {
-    var traits = FlawedStore.declared
-    if flaw == .hidesPersistence { traits.isPersistent = false }
-    return traits
-  }
+  static let shelf = ShelfStore.factory()
 
   static let inMemory = StoreFactory(
     name: "memory",
@@ -25,88 +15,79 @@ struct SelfTests {
       isPersistent: false)
   ) { (_) throws(StoreError) in MemoryStore() }
 
-  @Test("An honest store passes", arguments: StoreCheck.all(for: factory(nil)))
-  func honest(_ check: StoreCheck) async throws { try await check.run(Self.factory(nil)) }
+  @Test("An honest store passes", arguments: StoreCheck.all(for: shelf))
+  func honest(_ check: StoreCheck) async throws { try await check.run(Self.shelf) }
 
   @Test("The memory store passes", arguments: StoreCheck.all(for: inMemory))
   func memory(_ check: StoreCheck) async throws { try await check.run(Self.inMemory) }
 
-  /// The check that names each flaw; others may fail as well.
-  static let catchers: [(Flaw, Anomaly, String)] = [
-    (.dropsLastEdit, .halfBatch, "A batch changes several spaces at once"),
-    (.firstPutWins, .wrongData, "The edits of a batch take effect in their order"),
-    (.clearsTheUpperEdge, .wrongData, "A clear removes exactly its range"),
-    (.ignoresTheLowerEdge, .wrongData, "A clear removes exactly its range"),
-    (
-      .tearsBatches, .halfBatch,
-      "A key above the limit is too large and nothing of its batch is applied"
-    ),
-    (.keepsShapesApart, .wrongData, "A space is found by its number, whatever shape is named"),
-    (.leaksLaterWrites, .staleView, "A view is frozen under later commits"),
-    (.walksIntoTheNextSpace, .phantom, "Walks never leave their space"),
-    (
-      .beginsDescentAfterTheOrigin, .wrongData,
-      "Walks begin exactly at or after, or at or before, their origin"
-    ),
-    (.turnsOnJumpsBack, .wrongData, "Jumps go ahead, and a jump back goes to the neighbour"),
-    (.ordersBySignedBytes, .wrongData, "Keys are ordered as unsigned bytes"),
-    (.losesEmptyKeys, .wrongData, "The empty key and the empty value are kept"),
-    (.truncatesLargeValues, .wrongData, "Values of every size up to 10 MiB come back whole"),
-    (.lowersTheKeyLimit, .refused, "Keys up to the declared limit are kept"),
-    (.liesAboutPersistence, .lostAcknowledged, "Reopening keeps every commit"),
-    (.hidesPersistence, .resurrected, "A store that is declared not to persist forgets"),
-    (.takesEveryLevel, .wrongError, "Every level up to the declared one is accepted, none above"),
-    (.refusesItsOwnLevel, .refused, "Every level up to the declared one is accepted, none above"),
-    (.changesTraits, .broken, "Traits are the declared ones and stay so"),
-    (.repeatsCommitNumbers, .reusedID, "Commit numbers increase"),
-    (.readsAfterClose, .wrongError, "Views and calls after close throw closed"),
-    (.ignoresSuspension, .wrongError, "A suspended store refuses until resumed and keeps its data"),
-    (
-      .letsSecondOpenersIn, .wrongError,
-      "A second opener is told who owns the store, which goes on unharmed"
-    ),
-    (
-      .hidesTheOwner, .wrongError,
-      "A second opener is told who owns the store, which goes on unharmed"
-    ),
-    (
-      .losesDataOnSuspend, .lostAcknowledged,
-      "A suspended store refuses until resumed and keeps its data"
-    ),
-    (.neverGivesSpaceBack, .usageDrift, "Space comes back once views are closed"),
-    (.losesTheQueueAtTidying, .lostAcknowledged, "Tidying changes no data"),
-    (.miscountsItsSize, .usageDrift, "Size counts live data"),
+  /// The anomalies under which faults are told.
+  static let anomalies: [(String, Anomaly)] = [
+    ("A batch's last edit is not done", .halfBatch),
+    ("Of two puts of one key in a batch the first one counts", .wrongData),
+    ("A clear takes the key at its end too", .wrongData),
+    ("A clear leaves the first key of its range", .wrongData),
+    ("Of a batch that is refused the edits before the wrong one are done", .halfBatch),
+    ("A space of another shape is another space", .wrongData),
+    ("A view sees later commits", .staleView),
+    ("A walk up goes on in the next space", .phantom),
+    ("A walk down begins at the key after its origin", .wrongData),
+    ("A jump back goes back", .wrongData),
+    ("Keys are ordered as signed bytes", .wrongData),
+    ("The empty key is not kept", .wrongData),
+    ("Values end after 8 MiB", .wrongData),
+    ("The longest key is refused", .refused),
+    ("Nothing is kept", .lostAcknowledged),
+    ("Data outlives a store that is declared to forget", .resurrected),
+    ("Levels above the strongest one are accepted", .wrongError),
+    ("The strongest level is refused", .refused),
+    ("Traits change with the commits", .broken),
+    ("Every third commit has the number of the one before", .reusedID),
+    ("A view of a closed store shows nothing", .wrongError),
+    ("Suspending does nothing", .wrongError),
+    ("A second opener gets the store too", .wrongError),
+    ("A second opener is not told who owns the store", .wrongError),
+    ("The newest commit is gone after suspending", .lostAcknowledged),
+    ("Space that was used is never used again", .usageDrift),
+    ("Tidying loses the newest commit", .lostAcknowledged),
+    ("A hundredth of the live bytes is counted", .usageDrift),
   ]
 
-  @Test("A flaw is caught by the check that names it", arguments: catchers)
-  func caught(_ flaw: Flaw, _ anomaly: Anomaly, _ name: String) async throws {
-    let factory = Self.factory(flaw)
-    let check = try #require(StoreCheck.all(for: factory).first { $0.name == name })
-    let failure = await #expect(throws: ConformanceFailure.self) { try await check.run(factory) }
-    #expect(failure?.anomaly == anomaly, "\(failure?.description ?? "not caught")")
-    #expect(failure?.message.contains("CONIFER_CHECK=\"\(name)\" swift test") == true)
+  @Test("A fault is told under its anomaly, by a check that must see it", arguments: anomalies)
+  func anomaly(_ name: String, _ anomaly: Anomaly) async throws {
+    let mutation = try #require(StoreMutation.every.first { $0.name == name })
+    let result = await mutation.result(Self.shelf)
+    #expect(result.outcome == .passed, "\(result)")
+    #expect(result.anomaly == anomaly, "\(result)")
+    #expect(mutation.checks.contains(result.reason ?? ""), "\(result)")
   }
 
-  @Test("Every flaw has a check that names it")
-  func complete() {
-    #expect(Set(Self.catchers.map { $0.0 }) == Set(Flaw.allCases))
+  @Test("A failure says how it is repeated")
+  func command() async throws {
+    let name = "Commit numbers increase"
+    let check = try #require(StoreCheck.all(for: Self.shelf).first { $0.name == name })
+    let broken = Self.shelf.mutated(MutationSite(.commits(.repeatsNumbers), keeping: .nothing))
+    let failure = await #expect(throws: ConformanceFailure.self) { try await check.run(broken) }
+    #expect(failure?.message.contains("CONIFER_CHECK=\"\(name)\" swift test") == true)
   }
 
   @Test("Checks have names of their own")
   func names() {
-    let names = StoreCheck.all(for: Self.factory(nil)).map(\.name)
+    let names = StoreCheck.all(for: Self.shelf).map(\.name)
     #expect(Set(names).count == names.count)
   }
 
   /// What random programs must find by themselves.
-  static let wandering: [Flaw] = [
-    .dropsLastEdit, .clearsTheUpperEdge, .leaksLaterWrites, .walksIntoTheNextSpace,
-    .turnsOnJumpsBack, .losesDataOnSuspend,
+  static let wandering = [
+    "A batch's last edit is not done", "A clear takes the key at its end too",
+    "A view sees later commits", "A walk up goes on in the next space", "A jump back goes back",
+    "The newest commit is gone after suspending",
   ]
 
   @Test("Random programs find a flaw and shrink it to a few lines", arguments: wandering)
-  func shrinks(_ flaw: Flaw) async throws {
-    let factory = Self.factory(flaw)
+  func shrinks(_ name: String) async throws {
+    let fault = try #require(StoreMutation.every.first { $0.name == name }).fault
+    let factory = Self.shelf.mutated(MutationSite(fault, keeping: fault.keeps))
     let check = try #require(
       StoreCheck.all(for: factory).first { $0.name.hasPrefix("Random programs") })
     do {
@@ -121,7 +102,8 @@ struct SelfTests {
 
   @Test("A program without tests gets a list of results")
   func report() async {
-    let report = await ConformanceReport.make(for: Self.factory(.repeatsCommitNumbers))
+    let broken = Self.shelf.mutated(MutationSite(.commits(.repeatsNumbers), keeping: .nothing))
+    let report = await ConformanceReport.make(for: broken)
     #expect(!report.isPassed)
     #expect(report.results.filter { $0.outcome == .passed }.count > 20)
     #expect(

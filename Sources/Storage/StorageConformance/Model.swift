@@ -88,7 +88,21 @@ struct Model: Sendable {
         try require(
           try view.value(space, row.key) == row.value,
           "\(when): get of \(text(row.key)) in space \(space.id) is not what was put")
+        // Its neighbours: what it begins with, and what begins with it.
+        for near in [Bytes(row.key.dropLast()), row.key + [0]] where value(space, near) == nil {
+          try require(
+            try view.value(space, near) == nil,
+            "\(when): get of \(text(near)) in space \(space.id), which is absent, gives a value")
+        }
       }
+      var keys: [(key: Bytes, size: Int)] = []
+      try view.walkKeys(space, .atOrAfter([])) { key, size in
+        keys.append((Bytes(key), size))
+        return .next
+      }
+      try require(
+        keys.elementsEqual(rows) { $0.key == $1.key && $0.size == $1.value.count },
+        "\(when): the keys and sizes of space \(space.id) are not those of its rows")
     }
   }
 

@@ -70,9 +70,12 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
     if let unknown = Variable.unknownCheck {
       return [StoreCheck("CONIFER_CHECK names a check") { _ in throw unknown }]
     }
-    return conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks).filter {
-      Variable.asksFor($0.name)
-    }
+    return applying(to: factory).filter { Variable.asksFor($0.name) }
+  }
+
+  /// Every check that applies to a factory's declared traits, whatever the environment asks for.
+  static func applying(to factory: StoreFactory) -> [StoreCheck] {
+    conditional.filter { $0.reason(factory) == nil }.flatMap(\.checks)
   }
 
   /// The checks for every kind of factory.

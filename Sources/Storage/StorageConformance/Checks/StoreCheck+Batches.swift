@@ -148,6 +148,21 @@ extension StoreCheck {
                 try view.value(space, [1]) == [space.id], "space \(space.id) misses its edit")
             }
           }
+          // A layer's space may be taken.
+          let every = (1...254).map { Space(id: $0, shape: .rows) }.filter { $0 != .layer }
+          try store.change { batch in
+            for space in spaces { batch.delete(space, [1]) }
+            for space in every { batch.put(space, [space.id], [space.id]) }
+          }
+          try store.reading { view in
+            for space in every {
+              let rows = try view.rows(space)
+              try require(
+                rows == [Model.Row(key: [space.id], value: [space.id])],
+                "of 253 spaces space \(space.id) has \(rows.map { text($0.key) }), "
+                  + "expected \(text([space.id]))")
+            }
+          }
         }
       },
       StoreCheck("A batch takes 100,000 edits", .halfBatch) { factory in

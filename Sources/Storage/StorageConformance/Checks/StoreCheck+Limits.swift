@@ -50,8 +50,14 @@ extension StoreCheck {
             }
           }
           try store.change { $0.put(.a, [1], [4]) }
-          let after = try store.reading { try $0.value(.a, [1]) }
-          try require(after == [4], "the store takes no batch after one that was too large")
+          try store.reading { view in
+            try require(
+              try view.value(.a, [1]) == [4],
+              "the store takes no batch after one that was too large")
+            try require(
+              try view.rows(.a).count == 1 && view.rows(.b).isEmpty && view.rows(.c).isEmpty,
+              "a batch that was refused came with the next one")
+          }
         }
       },
       StoreCheck("Values of every size up to 10 MiB come back whole", .wrongData) { factory in

@@ -1,4 +1,5 @@
 internal import ConiferKeyValue
+internal import Synchronization
 
 extension StoreCheck {
   static var views: [StoreCheck] {
@@ -49,42 +50,66 @@ extension StoreCheck {
           let view = try store.view()
           defer { view.close() }
           var nested: Bytes?
+          var newest: [Bytes?] = []
           let rows = try view.rows(.a) { row in
-            if row.key == key(3) { nested = try? view.value(.a, key(7)) }
+            guard row.key == key(3) else { return .next }
+            nested = try? view.value(.a, key(7))
+            _ = try? store.change { batch in
+              batch.put(.a, key(7), [2])
+              batch.delete(.a, key(8))
+              batch.put(.a, key(10), [2])
+            }
+            newest =
+              (try? store.reading { view in try [7, 8, 10].map { try view.value(.a, key($0)) } })
+              ?? []
             return .next
           }
           try require(nested == [1], "a get inside a walk of the same view failed")
-          try require(rows.count == 10, "a get inside a walk disturbed the walk")
+          try require(
+            newest == [[2], nil, [2]], "a view taken inside a walk does not see the newest commit")
+          try require(
+            rows == (0..<10).map { Model.Row(key: key($0), value: [1]) },
+            "a commit inside a walk changed what the walk saw")
         }
       },
       StoreCheck("Views are read on any thread while commits go on", .dirtyView) { factory in
         try await Trial.store(factory) { store in
           let rounds = 60
-          try store.change { batch in for i in 0..<50 { batch.put(.a, key(i), key(0)) } }
+          @Sendable func change(_ round: Int) throws {
+            try store.change { batch in
+              for i in 0..<50 { batch.put(.a, key(i), key(round)) }
+              for i in 0..<10 { batch.put(.b, key(i), key(round)) }
+            }
+          }
+          try change(0)
           let view = try store.view()
           let elsewhere = try await Task.detached { try view.rows(.a).count }.value
           view.close()
           try require(elsewhere == 50, "a view read on another thread has \(elsewhere) of 50 rows")
+          let writer = Writer()
           try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
               group.addTask {
-                for _ in 0..<(rounds * 2) {
-                  // Every batch writes one value to all 50 rows: a mixture is a torn or a leaking
-                  // view.
+                var reads = 0
+                while reads < rounds * 2 || !writer.isDone.load(ordering: .acquiring) {
+                  reads += 1
+                  // Readers that never rest may keep the writer out.
+                  if reads > rounds * 2 { System.pause() }
+                  // Every batch writes one value to all rows of both spaces: a mixture is a torn or a
+                  // leaking view.
                   let seen = try store.reading { view in
-                    (Set(try view.rows(.a).map(\.value)), Set(try view.rows(.a).map(\.value)))
+                    try (0..<2).map { _ in
+                      Set(try (view.rows(.a) + view.rows(.b)).map(\.value))
+                    }
                   }
-                  try require(seen.0.count == 1, "a view shows \(seen.0.count) commits at once")
-                  try require(seen.0 == seen.1, "a view changed between two walks")
+                  try require(seen[0].count == 1, "a view shows \(seen[0].count) commits at once")
+                  try require(seen[0] == seen[1], "a view changed between two walks")
                 }
               }
             }
             group.addTask {
-              for round in 1...rounds {
-                try store.change { batch in
-                  for i in 0..<50 { batch.put(.a, key(i), key(round)) }
-                }
-              }
+              defer { writer.isDone.store(true, ordering: .releasing) }
+              for round in 1...rounds { try change(round) }
             }
             try await group.waitForAll()
           }
@@ -183,4 +208,9 @@ extension StoreCheck {
       },
     ]
   }
+}
+
+/// What readers know of the task that commits beside them.
+private final class Writer: Sendable {
+  let isDone = Atomic(false)
 }

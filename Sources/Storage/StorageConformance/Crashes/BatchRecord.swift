@@ -39,7 +39,7 @@ struct BatchRecord {
     var store = try factory.open(directory)
     do {
       while states.count <= batches {
-        switch Int.random(in: 0..<90, using: &random) {
+        switch Int.random(in: 0..<94, using: &random) {
         case 0:
           try store.close()
           store = try factory.open(directory)
@@ -47,7 +47,9 @@ struct BatchRecord {
           try store.suspend()
           try store.resume()
         case 2...4: try store.harden(newest)
-        case 5...8:
+        // An empty batch covers those before it.
+        case 5...7: newest = try store.apply(Batch(), factory.declared.strongest)
+        case 8...11:
           _ = try store.tidy(.milliseconds(5))
           continue
         default:
@@ -98,8 +100,10 @@ struct BatchRecord {
     return batch
   }
 
-  /// Opens images of crashes, and checks each: half of them are kills within batches, each of
+  /// Opens images of crashes, and checks each: most of them are kills within batches, each of
   /// another batch, and the others power losses.
+  ///
+  /// - Parameter most: how many kills; there are half as many images of power losses, and some after hardening.
   ///
   /// - Returns: how many were tried.
   func check(imagesAtMost most: Int) throws -> Int {
@@ -109,19 +113,24 @@ struct BatchRecord {
     }
     var random = SeededRandom(seed: seed)
     let points = CutPoints(entries, on: SimulatedDisk(), kinds: [:])
-    let kills = Set(points.within(most / 2, &random))
+    let kills = Set(points.within(most, &random))
     let cuts =
       factory.declared.strongest == .power ? Set(points.some(max(1, most / 8), &random)) : []
+    let promises = Set(
+      pointsOfPromises(ofBatches: false).shuffled(using: &random).prefix(max(1, most / 16))
+        + pointsOfPromises(ofBatches: true).shuffled(using: &random).prefix(max(1, most / 4)))
     var disk = SimulatedDisk()
     var bounds = Bounds()
     var (last, tried) = (0, 0)
-    for point in kills.union(cuts).sorted() {
+    for point in kills.union(cuts).union(promises).sorted() {
       for entry in entries[last..<point] {
         note(entry, &bounds)
         _ = disk.play(entry)
       }
       last = point
-      var images = cuts.contains(point) ? DiskImage.some(at: point) : [.everything]
+      var images = cuts.contains(point) ? DiskImage.some(at: point) : []
+      if kills.contains(point), images.isEmpty { images = [.everything] }
+      if promises.contains(point), images.count < 2 { images.append(.durable) }
       if disk.isAllDurable { images = [.everything] }
       for image in images {
         tried += 1
@@ -139,6 +148,19 @@ struct BatchRecord {
       }
     }
     return tried
+  }
+
+  /// The points at which it was promised that all before survives power loss: by batches, or without
+  /// one, by hardening and by empty batches, which are few.
+  private func pointsOfPromises(ofBatches: Bool) -> [Int] {
+    var isCommitting = false
+    return entries.indices.compactMap { index in
+      guard case .mark(let mark) = entries[index] else { return nil }
+      let was = isCommitting
+      if case .issued = CommitMark(mark) { isCommitting = true } else { isCommitting = false }
+      guard case .acknowledged = CommitMark(mark), was == ofBatches else { return nil }
+      return index + 1
+    }
   }
 
   private func note(_ entry: IOEntry, _ bounds: inout Bounds) {
@@ -178,8 +200,11 @@ struct BatchRecord {
   /// Requires that a store that was only cut off tells of no damage.
   private func requireSound(_ store: any OrderedStore) throws {
     var first = store.findings.first
-    _ = try store.verify { first = first ?? $0 }
-    guard let first else { return }
+    let mayBeRead = try store.verify { first = first ?? $0 }
+    guard let first else {
+      return try require(
+        mayBeRead, .wrongReport, "nothing is damaged, and the store says that it must not be read")
+    }
     throw ConformanceFailure(.wrongReport, "nothing is damaged, and the store says: \(first.words)")
   }
 

@@ -11,6 +11,8 @@ struct CutPoints {
   private struct Commit {
     let kinds: Set<EditKind>
     var points: [Int] = []
+    /// Those of them that follow a write.
+    var writes: [Int] = []
   }
 
   /// A write or a new length.
@@ -54,6 +56,7 @@ struct CutPoints {
       case .write, .resize:
         guard isChanged, let change else { break }
         writes.append(Write(point: point, file: change.file, changed: change.bytes))
+        if isCommitting { commits[commits.count - 1].writes.append(point) }
       default: if isChanged { boundaries.append(point) }
       }
       if isChanged, isCommitting { commits[commits.count - 1].points.append(point) }
@@ -77,10 +80,17 @@ struct CutPoints {
     return points.sorted()
   }
 
-  /// One point within each of up to a number of commits.
+  /// One point within each of up to a number of commits. Half of them lie in those for which the
+  /// engine wrote most often, before the last write: a commit in two parts has more than others.
   func within(_ count: Int, _ random: inout SeededRandom) -> [Int] {
-    let points = commits.compactMap { $0.points.randomElement(using: &random) }
-    return Array(points.shuffled(using: &random).prefix(count))
+    let shuffled = commits.filter { !$0.points.isEmpty }.shuffled(using: &random)
+    let most = shuffled.filter { $0.writes.count > 1 }.sorted { $0.writes.count > $1.writes.count }
+    var points = Set(
+      most.prefix(count / 2).compactMap { $0.writes.dropLast().randomElement(using: &random) })
+    for commit in shuffled where points.count < count {
+      if let point = commit.points.randomElement(using: &random) { points.insert(point) }
+    }
+    return points.sorted()
   }
 
   /// Points within commits of which each has kinds of edits that those before it have not.

@@ -37,14 +37,15 @@ struct FaultLoop {
   /// - Throws: `ConformanceFailure` with the operation that failed, and how to repeat it.
   func run(_ choice: Choice) async throws {
     var (runs, faults) = (0, 0)
-    func fail(at number: Int?) async throws -> Int {
+    func fail(at number: Int?) async throws -> FaultRun {
       let run = try await self.run(at: number)
       runs += 1
       faults += run.failures
-      return run.session.operationCount
+      return run
     }
     // A run on a sound disk counts the operations, and shows that the program succeeds there.
-    let total = try await fail(at: nil)
+    let sound = try await fail(at: nil)
+    let total = sound.session.operationCount
     guard total > 0 else { throw NotApplicable("makes no file calls that can be watched") }
     switch choice {
     case .one(let number):
@@ -55,18 +56,19 @@ struct FaultLoop {
       _ = try await fail(at: number)
     case .all:
       var number = 0
-      while try await fail(at: number) > number { number += 1 }
+      while try await fail(at: number).session.operationCount > number { number += 1 }
     case .sample(let seed, let count):
-      for number in sample(of: total, fixture.factory.share(of: count), seed) {
-        _ = try await fail(at: number)
-      }
+      let some = sample(of: total, fixture.factory.share(of: count), seed, with: sound.hardening)
+      for number in some { _ = try await fail(at: number) }
     }
     CheckRecord.current?.count("injected faults", faults)
   }
 
   /// The operations to fail, in order. All syncs are included, since they are few and matter most,
-  /// except on a variant.
-  private func sample(of total: Int, _ count: Int, _ seed: UInt64) -> [Int] {
+  /// except on a variant, which gets the first sync of a hardening.
+  private func sample(
+    of total: Int, _ count: Int, _ seed: UInt64, with one: Int?
+  ) -> [Int] {
     guard total > count, fault != .sync || fixture.factory.isVariant else {
       return Array(0..<total)
     }
@@ -74,6 +76,7 @@ struct FaultLoop {
     let name = "\(fixture.factory)\(fault)".utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }
     var random = SeededRandom(seed: name)
     var chosen = Set(0..<min(Self.first, total, count))
+    if let one, fault == .sync, count > Self.first { chosen.insert(one) }
     while chosen.count < count { chosen.insert(Int.random(in: 0..<total, using: &random)) }
     return chosen.sorted()
   }

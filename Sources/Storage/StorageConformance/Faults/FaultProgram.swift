@@ -14,10 +14,10 @@ struct FaultProgram: Sendable {
     case suspend
     case reopen
 
-    /// Whether it is a commit that survives a power cut.
+    /// Whether what was committed survives a power cut after it.
     var isDurable: Bool {
       switch self {
-      case .commit(.power, _), .documents(.power, _): true
+      case .commit(.power, _), .documents(.power, _), .harden: true
       default: false
       }
     }

@@ -39,6 +39,11 @@ final class FaultRun {
 
   deinit { session.end() }
 
+  /// The first operation of a hardening, in a run on a sound disk.
+  private(set) var hardening: Int?
+  /// In how many slices housekeeping must come to its end.
+  private static let mostSlices = 200
+
   /// The tree of nodes.
   var tree: TreeID? { trees[FaultProgram.treeName] }
 
@@ -93,6 +98,7 @@ final class FaultRun {
   /// Tries a step; false when it is to be tried again.
   private func attempt(_ step: FaultProgram.Step, _ operations: Int) async throws -> Bool {
     let failed = failures
+    var isEndless = false
     do throws(StoreError) {
       switch step {
       case .tree(let name, let order): try await makeTree(name, order)
@@ -104,12 +110,17 @@ final class FaultRun {
       case .harden:
         // All commits came before this.
         try await backend?.harden(CommitID(rawValue: .max))
-      case .tidy: while try await backend?.tidy(.seconds(5)) == true {}
+        if session.operationCount > operations { hardening = operations }
+      case .tidy:
+        var slices = 0
+        while slices < Self.mostSlices, try await backend?.tidy(.seconds(5)) == true { slices += 1 }
+        isEndless = slices == Self.mostSlices
       case .suspend, .reopen: break
       }
     } catch {
       return try await resolve(step, error)
     }
+    try require(!isEndless, .hang, "tidying came to no end in \(Self.mostSlices) slices")
     if step.isDurable, fault == .sync, failures > failed {
       try require(
         session.operationCount - operations > failures - failed, .lostAcknowledged,
@@ -177,6 +188,9 @@ final class FaultRun {
       // Nothing has changed, and the next attempt must succeed.
       uncertain = nil
       try requireSame("after \(step.words) was refused with full")
+      if tree != nil, try await takesCommits(after: step) {
+        try requireSame("after the commit behind \(step.words), which was refused with full")
+      }
       return false
     }
     try requireSame("after \(step.words) failed with \(error.code)", mayBeNext: true)
@@ -205,7 +219,10 @@ final class FaultRun {
 
   /// Whether a commit succeeds now; otherwise the store must be poisoned.
   private func takesCommits(after step: FaultProgram.Step) async throws -> Bool {
-    guard try await commitsNext(after: step) else { return false }
+    guard try await commitsNext(after: step) else {
+      if hasFailedSync { try await expectPoison(after: step) }
+      return false
+    }
     // A thread of the engine may not have recorded its failure yet.
     var tries = factory.worksInBackground ? 500 : 0
     while hasFailedSync, tries > 0 {
@@ -217,6 +234,26 @@ final class FaultRun {
       !hasFailedSync, .successAfterFailedSync,
       "a commit succeeded after a sync failed in \(step.words)")
     return true
+  }
+
+  /// Requires that suspending and resuming does not make a poisoned store take commits.
+  private func expectPoison(after step: FaultProgram.Step) async throws {
+    guard let backend else { return }
+    do throws(StoreError) {
+      try await backend.suspend()
+    } catch {
+      try requireCode(error, [.io, .poisoned], "suspending a poisoned store")
+    }
+    do throws(StoreError) {
+      try await backend.resume()
+    } catch {
+      return try requireCode(error, [.io, .poisoned], "resuming a poisoned store")
+    }
+    let goesOn = try await commitsNext(after: step)
+    try require(
+      !goesOn, .successAfterFailedSync,
+      "a commit succeeded once the store was suspended and resumed, after a sync failed in "
+        + step.words)
   }
 
   /// Whether a commit succeeds now.

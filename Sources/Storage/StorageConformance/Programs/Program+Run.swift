@@ -91,7 +91,7 @@ extension Program {
   /// - Parameters:
   ///   - attempts: the maximum number of runs, within 20 seconds.
   ///   - fails: whether a program fails.
-  func shrunk(attempts: Int = 400, _ fails: (Program) -> Bool) -> Program {
+  func shrunk(attempts: Int, _ fails: (Program) -> Bool) -> Program {
     var best = self
     var left = attempts
     let start = ContinuousClock.now

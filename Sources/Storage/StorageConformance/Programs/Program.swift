@@ -24,12 +24,15 @@ struct Program: Sendable {
   init(_ instructions: [Instruction]) { self.instructions = instructions }
 
   /// The program of a seed.
-  init(seed: UInt64, length: Int, _ traits: StoreTraits) {
+  ///
+  /// - Parameter lives: by which factor the store is opened anew and suspended more seldom than at
+  ///   every tenth call.
+  init(seed: UInt64, length: Int, lives: Int = 1, _ traits: StoreTraits) {
     var random = SeededRandom(seed: seed)
     instructions = (0..<length).map { _ in
       switch Int.random(in: 0..<20, using: &random) {
-      case 0: .reopen
-      case 1: .suspend
+      case 0 where lives == 1 || random.one(in: lives): .reopen
+      case 1 where lives == 1 || random.one(in: lives): .suspend
       case 2: .harden
       case 3: .tidy
       case 4, 5: .hold

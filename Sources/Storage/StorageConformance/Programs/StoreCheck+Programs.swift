@@ -1,6 +1,9 @@
 internal import ConiferKeyValue
 
 extension StoreCheck {
+  /// How many shorter programs are tried after a failure.
+  @TaskLocal static var shrinkingAttempts = 400
+
   static var programs: [StoreCheck] {
     [
       // CONIFER_SEED replays one seed, CONIFER_PROGRAMS sets how many are run.
@@ -8,12 +11,20 @@ extension StoreCheck {
         let count = try Variable.count("CONIFER_PROGRAMS") ?? 10
         let seeds = try Variable.seed().map { [$0] } ?? Array(1...UInt64(count))
         for seed in seeds {
-          try run(Program(seed: seed, length: 60, factory.declared), seed, factory)
+          // Some flaws come with the commits of one life.
+          let program =
+            seed % longEvery == 0
+            ? Program(seed: seed, length: 240, lives: 20, factory.declared)
+            : Program(seed: seed, length: 60, factory.declared)
+          try run(program, seed, factory)
           CheckRecord.current?.count("random programs")
         }
       }
     ]
   }
+
+  /// Of so many programs one is long.
+  private static let longEvery: UInt64 = 5
 
   /// Runs a program. When it fails, shrinks it and throws the failure of the shortest program.
   private static func run(_ program: Program, _ seed: UInt64, _ factory: StoreFactory) throws {
@@ -21,7 +32,7 @@ extension StoreCheck {
       try program.run(factory)
     } catch {
       var (reason, anomaly) = ("\(error)", ConformanceFailure.anomaly(of: error))
-      let shortest = program.shrunk { smaller in
+      let shortest = program.shrunk(attempts: shrinkingAttempts) { smaller in
         do {
           try smaller.run(factory)
           return false

@@ -11,14 +11,16 @@ enum ReportFile {
   }
 
   /// Prints what a check counted, and adds its line to the report if one was asked for.
-  static func append(_ result: CheckResult) {
+  ///
+  /// - Parameter file: the name of another file than that of the backend.
+  static func append(_ result: CheckResult, to file: String? = nil) {
     if !result.counts.isEmpty {
       let counts = result.counts.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
       print("\(result.factory), \(result.group): \(counts.joined(separator: ", "))")
     }
     guard let directory else { return }
     // Any backend name must become a valid file name.
-    let name = result.backend.utf8.map { byte in
+    let name = (file ?? result.backend).utf8.map { byte in
       let isPlain = (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte)
       return isPlain ? byte : UInt8(ascii: "-")
     }
@@ -28,10 +30,12 @@ enum ReportFile {
   }
 
   /// Reports the checks that do not apply to a factory, once in a process.
-  static func reportLeftOut(_ factory: String, tier: Int, _ leftOut: () -> [CheckResult]) {
+  static func reportLeftOut(
+    _ factory: String, tier: Int, to file: String? = nil, _ leftOut: () -> [CheckResult]
+  ) {
     guard directory != nil,
       reported.withLock({ $0.insert("\(tier) \(factory)").inserted })
     else { return }
-    for result in leftOut() { append(result) }
+    for result in leftOut() { append(result, to: file) }
   }
 }

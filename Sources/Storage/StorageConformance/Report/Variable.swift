@@ -22,9 +22,18 @@ enum Variable {
     guard let text = text("CONIFER_CHECK") else { return nil }
     let every =
       StoreCheck.every.map(\.name) + BackendCheck.every.map(\.description)
-      + ProcessCheck.every.map(\.description)
+      + ProcessCheck.every.map(\.description) + StoreMutation.every.map(\.name)
     if every.contains(where: asksFor) { return nil }
     return refusal("CONIFER_CHECK", text, "phrases of the checks' names, separated by |")
+  }
+
+  /// Whether `CONIFER_MUTATIONS` asks for the faults too whose checks take seconds.
+  static var asksForAllMutations: Bool { text("CONIFER_MUTATIONS") == "all" }
+
+  /// The failure for a `CONIFER_MUTATIONS` of the wrong form.
+  static var unknownMutations: ConformanceFailure? {
+    guard let text = text("CONIFER_MUTATIONS"), text != "all" else { return nil }
+    return refusal("CONIFER_MUTATIONS", text, "\"all\", or nothing")
   }
 
   /// A number of things to try.
