@@ -91,8 +91,8 @@ import Testing
     await first.waitUntilIdle("ns")
     #expect(first.data(in: "ns") == ["c": 2])
     #expect(await ask(Peer(first), first, .onDisconnectCancel("d")) == .ok)
-    // Two requests and a cancellation; the user is nobody.
-    #expect(try names.count == 3)
+    // Two requests, a cancellation, and who it was.
+    #expect(try names.count == 4)
     let second = try await served()
     #expect(second.data(in: "ns") == ["b": 1, "c": 2])
   }
@@ -124,6 +124,32 @@ import Testing
     await first.waitUntilIdle("ns")
     let second = try await served(configure)
     #expect(second.data(in: "ns") == ["anywhere": 1, "of": ["a": 1]])
+    #expect(try names == [])
+  }
+
+  @Test func `Who is signed out, or whose token the operator ends, is not whom they run as`()
+    async throws
+  {
+    let rules = try SecurityRules(
+      json: Array(#"{"rules":{"of":{".write":"auth != null"},"free":{".write":true}}}"#.utf8))
+    func configure(_ configuration: inout ServerConfiguration) {
+      configuration.rules = rules
+      configuration.authenticator = TokenTable(["a": VerifiedToken(uid: "a")])
+    }
+    let first = try await served(configure)
+    let peers = [Peer(first), Peer(first)]
+    for (number, peer) in peers.enumerated() {
+      #expect(await ask(peer, first, .authenticate(Credential("a")))?.status == .ok)
+      for path in ["of", "free"] {
+        #expect(await ask(peer, first, .onDisconnectPut(Path("\(path)/\(number)"), 1)) == .ok)
+      }
+    }
+    #expect(await ask(peers[0], first, .unauthenticate) == .ok)
+    first.expireTokens(in: "ns")
+    await first.waitUntilIdle("ns")
+    let second = try await served(configure)
+    // They were there to be run.
+    #expect(second.data(in: "ns") == ["free": ["0": 1, "1": 1]])
   }
 
   @Test func `An administrator who acts as a user does so after a restart`() async throws {
@@ -136,13 +162,15 @@ import Testing
     ])
     let empty = VerifiedToken(overriding: .empty)
     for token in [acting, overriding, empty] {
-      let bytes = try #require(ServerRecord.user(token, of: "s").bytes)
-      #expect(VerifiedToken(record: bytes) == token)
-      let context = AccessContext(auth: VerifiedToken(record: bytes), root: .empty, now: 0)
+      let bytes = try #require(DisconnectHead.record(DisconnectLog(3..<4), token, of: "s").bytes)
+      let head = try #require(DisconnectHead(bytes))
+      #expect(head.user == token && head.numbers == 3..<4)
+      let context = AccessContext(auth: head.user, root: .empty, now: 0)
       #expect(
         rules.decideWrite(["a"], after: ["a": 1], context).isAllowed == (token != empty))
     }
-    #expect(VerifiedToken(record: [1, 2]) == nil)
+    #expect(DisconnectHead([1, 2]) == nil)
+    #expect(DisconnectHead.record(DisconnectLog(), acting, of: "s").bytes == nil)
   }
 
   @Test func `What is registered again and again takes no more than what is left to be done`()
@@ -150,7 +178,7 @@ import Testing
   {
     let first = try await served()
     let peer = Peer(first)
-    let text = Node(.string(String(repeating: "x", count: 500)))
+    let text = Node(.string(String(repeating: "x", count: 2000)))
     for number in 0..<300 {
       #expect(await ask(peer, first, .onDisconnectPut("presence", text)) == .ok)
       let kept: Path = number % 100 == 0 ? Path("kept/\(number)") : "presence/at"
@@ -166,23 +194,35 @@ import Testing
     #expect(try names == [])
   }
 
-  @Test func `A request that cannot be read stays, is told, and keeps no other from running`()
+  @Test func `What nobody reads whole stays, is told, and keeps no other session's from running`()
     async throws
   {
     let first = try await served()
     #expect(await ask(Peer(first), first, .onDisconnectPut("a", 1)) == .ok)
     let tree = try await backend.tree(named: "ns")
-    let strange = "server/disconnect/0-other/0000000000000000"
-    for name in [strange, "server/disconnect/odd", "server/other"] {
-      _ = try await backend.commit([.setMetadata(tree, name, [77, 1])], .relaxed)
+    // One that cannot be read, one that lacks its cancellation, and names that nobody gives.
+    let strange =
+      ["0-other/0000000000000000", "0-part/0000000000000000", "0-part/head", "odd"]
+      .map { "server/disconnect/\($0)" } + [
+        "server/disconnect/odd/7fffffffffffffff", "server/other",
+      ]
+    let part = DisconnectChange.write([NodeChange("b", 1)], base: "b", isMerge: false)
+    for name in strange {
+      let bytes: [UInt8]? =
+        switch name {
+        case strange[1]: part.bytes
+        case strange[2]: DisconnectHead.record(DisconnectLog(0..<2), nil, of: "").bytes
+        default: [77, 1]
+        }
+      _ = try await backend.commit([.setMetadata(tree, name, bytes)], .relaxed)
     }
     let notes = Gathered<String>()
     let second = try await served {
       $0.logger = Logger(label: "test") { _ in NotingLogHandler(notes: notes) }
     }
     #expect(second.data(in: "ns") == ["a": 1])
-    #expect(try names == [strange, "server/disconnect/odd", "server/other"])
-    #expect(notes.all.filter { $0.contains("cannot be read") }.count == 1)
+    #expect(try names == strange)
+    #expect(notes.all.filter { $0.contains("cannot be read") }.count == 3)
   }
 
   @Test func `Rules that were stored are there again; those of a file count before them`()
@@ -207,6 +247,18 @@ import Testing
     #expect(fourth.rulesSource(in: "memory") == other)
   }
 
+  @Test(arguments: [0, 1])
+  func `One lost record of the rules does not open a database to everybody`(
+    _ lost: Int
+  ) async throws {
+    let rules = Array(#"{"rules":{".read":false}}"#.utf8)
+    let first = try await served()
+    #expect(try await first.storeRules(json: rules, in: "ns") == .ok)
+    let tree = try await backend.tree(named: "ns")
+    _ = try await backend.commit([.setMetadata(tree, ServerRecord.rules[lost], nil)], .relaxed)
+    #expect(try await served().rulesSource(in: "ns") == rules)
+  }
+
   @Test func `A database whose rules cannot be read is not served as if it had none`() async throws
   {
     let tree = try await backend.tree(named: "ns")
@@ -221,107 +273,189 @@ import Testing
   }
 }
 
-/// Commits of such records that fail.
+/// Commits of such records, and those that fail.
 @Suite struct KeptRecordFailureTests {
   private struct Bench {
-    var namespace = Namespace(isStored: true)
+    var namespace: Namespace
     private var number: UInt64 = 0
 
-    init() {
-      _ = namespace.handle(
-        .connect(SessionID(rawValue: 1), name: "s", host: "host", lastSession: nil), now: 0)
+    init(sessions: Int = 1, budget: MemoryBudget? = nil) {
+      namespace = Namespace(isStored: true, disconnects: budget)
+      for id in 1...sessions { connect(UInt64(id)) }
     }
 
-    mutating func ask(_ request: Request) -> [String] {
+    mutating func connect(_ id: UInt64) {
+      _ = namespace.handle(
+        .connect(SessionID(rawValue: id), name: "s\(id)", host: "host", lastSession: nil), now: 0)
+    }
+
+    mutating func ask(_ request: Request, of id: UInt64 = 1) -> [String] {
       number += 1
       return words(
-        namespace.handle(.message(SessionID(rawValue: 1), .request(number, request)), now: 0))
+        namespace.handle(.message(SessionID(rawValue: id), .request(number, request)), now: 0))
     }
 
-    mutating func end() -> [String] {
-      words(namespace.handle(.end(SessionID(rawValue: 1)), now: 0))
+    mutating func end(_ id: UInt64 = 1) -> [String] { input(.end(SessionID(rawValue: id))) }
+
+    mutating func input(_ input: Namespace.Input) -> [String] {
+      words(namespace.handle(input, now: 0))
     }
 
     mutating func commits(_ failure: StoreError.Code? = nil) -> [String] {
-      words(
-        namespace.handle(.committed(failure.map { StoreError($0, "The test says so.") }), now: 0))
+      input(.committed(failure.map { StoreError($0, "The test says so.") }))
     }
 
     private func words(_ outputs: [Namespace.Output]) -> [String] {
       outputs.compactMap { output in
         switch output {
         case .commit(let changes, let records):
-          (["store"] + changes.map { "\($0.path)" }
-            + records.map { "\($0.bytes == nil ? "-" : "+")\(Self.short($0.name))" })
+          (["store"] + changes.map { "\($0.path)" } + records.map { Self.word($0) })
             .joined(separator: " ")
         case .send(_, .response(let number, let response)): "\(number) \(response.status.rawValue)"
+        case .answer(_, let response): response.status.rawValue
         default: nil
         }
       }
     }
 
-    /// The last part of a name, without the noughts before a number.
-    private static func short(_ name: String) -> String {
-      let last = name.split(separator: "/").last ?? ""
-      return last == "user" ? "user" : String(Int(last, radix: 16) ?? -1)
+    /// What is stored, without the session and the noughts before a number: a request with its first path.
+    private static func word(_ record: ServerRecord) -> String {
+      let last = record.name.split(separator: "/").last ?? ""
+      let name = Int(last, radix: 16).map { "\($0)" } ?? String(last)
+      guard let bytes = record.bytes else { return "-\(name)" }
+      if case .write(let changes, _, _)? = DisconnectChange(bytes), last.count == 16 {
+        return "+\(name)=\(changes[0].path)"
+      }
+      return "+\(name)"
     }
   }
 
   @Test func `A request is answered once it is stored, and all else waits`() {
     var bench = Bench()
-    #expect(bench.ask(.onDisconnectPut("a", 1)) == ["store -user +0"])
+    #expect(bench.ask(.onDisconnectPut("a", 1)) == ["store +0=/a +head"])
     #expect(bench.ask(.get(QueryTarget("x"))) == [])
     #expect(bench.commits() == ["1 ok", "2 ok"])
-    #expect(bench.ask(.onDisconnectPut("b", 1)) == ["store +1"])
+    #expect(bench.ask(.onDisconnectPut("b", 1)) == ["store +1=/b +head"])
     #expect(bench.commits() == ["3 ok"])
-    #expect(bench.end() == ["store /a /b -0 -1 -user"])
+    #expect(bench.end() == ["store /a /b -0 -1 -head"])
     #expect(bench.commits() == [])
+    #expect(bench.namespace.root == ["a": 1, "b": 1])
+  }
+
+  @Test func `Requests and ends that wait are stored together`() {
+    var bench = Bench(sessions: 3)
+    #expect(bench.ask(.put("x", 1, hash: nil)) == ["store /x"])
+    for id in [1, 1, 2, 3] as [UInt64] {
+      #expect(bench.ask(.onDisconnectPut(Path("a/\(id)"), 1), of: id) == [])
+    }
+    #expect(bench.ask(.onDisconnectCancel("a/1")) == [])
+    #expect(bench.ask(.put("y", 1, hash: nil)) == [])
+    #expect(
+      bench.commits() == ["1 ok", "store +0=/a/1 +1=/a/1 +0=/a/2 +0=/a/3 +2 +head +head +head"])
+    #expect(bench.commits() == ["2 ok", "3 ok", "4 ok", "5 ok", "6 ok", "store /y"])
+    for id in 1...3 { #expect(bench.end(UInt64(id)) == []) }
+    #expect(
+      bench.commits() == ["7 ok", "store /a/2 /a/3 -0 -1 -2 -head -0 -head -0 -head"])
+    #expect(bench.commits() == [])
+    #expect(bench.namespace.sessions.isEmpty && bench.namespace.isSettled)
   }
 
   @Test func `One that cannot be stored is refused, and does not run`() {
     var bench = Bench()
-    #expect(bench.ask(.onDisconnectPut("a", 1)) == ["store -user +0"])
+    #expect(bench.ask(.onDisconnectPut("a", 1)) == ["store +0=/a +head"])
     #expect(bench.commits(.full) == ["1 unavailable"])
-    // The user was not stored either.
-    #expect(bench.ask(.onDisconnectPut("b", 1)) == ["store -user +1"])
+    #expect(bench.ask(.onDisconnectPut("b", 1)) == ["store +0=/b +head"])
     #expect(bench.commits() == ["2 ok"])
-    #expect(bench.ask(.onDisconnectCancel("b")) == ["store +2"])
+    #expect(bench.ask(.onDisconnectCancel("b")) == ["store +1 +head"])
     #expect(bench.commits(.full) == ["3 unavailable"])
-    #expect(bench.end() == ["store /b -0 -1 -2 -user"])
+    #expect(bench.end() == ["store /b -0 -head"])
   }
 
-  @Test func `A commit in doubt is undone by the next one`() {
+  @Test(arguments: [StoreError.Code.io, .poisoned])
+  func `A commit in doubt is undone by the next one`(_ failure: StoreError.Code) {
     var bench = Bench()
-    #expect(bench.ask(.onDisconnectPut("a", 1)) == ["store -user +0"])
-    #expect(bench.commits(.io) == ["1 unavailable"])
-    #expect(bench.ask(.put("x", 1, hash: nil)) == ["store /x -0"])
-    #expect(bench.commits() == ["2 ok"])
-    #expect(bench.ask(.onDisconnectPut("b", 1)) == ["store -user +1"])
+    #expect(bench.ask(.onDisconnectPut("a", 1)) == ["store +0=/a +head"])
+    #expect(bench.commits(failure) == ["1 unavailable"])
+    #expect(bench.ask(.onDisconnectPut("c", 1)) == ["store -0 -head +0=/c +head"])
+    // A poisoned store takes nothing: what was refused since need not be undone.
+    #expect(bench.commits(.poisoned) == ["2 unavailable"])
+    #expect(bench.ask(.put("x", 1, hash: nil)) == ["store /x -0 -head"])
     #expect(bench.commits() == ["3 ok"])
+    #expect(bench.ask(.onDisconnectPut("b", 1)) == ["store +0=/b +head"])
+    #expect(bench.commits() == ["4 ok"])
   }
 
-  @Test func `What could not be done at a session's end is left for the next server`() {
+  @Test func `A user who could not be stored is stored by the next commit`() {
     var bench = Bench()
+    _ = bench.ask(.onDisconnectPut("a", 1))
+    _ = bench.commits()
+    #expect(bench.ask(.unauthenticate) == ["store +head"])
+    #expect(bench.commits(.full) == ["2 ok"])
+    #expect(bench.ask(.put("x", 1, hash: nil)) == ["store /x +head"])
+  }
+
+  @Test(arguments: [StoreError.Code.io, .full])
+  func `What could not be done at a session's end is done when the store takes writes again`(
+    _ failure: StoreError.Code
+  ) {
+    let budget = MemoryBudget(1 << 20)
+    var bench = Bench(sessions: 2, budget: budget)
     for path in ["a", "b"] as [Path] {
       _ = bench.ask(.onDisconnectPut(path, 1))
       _ = bench.commits()
     }
-    #expect(bench.end() == ["store /a /b -0 -1 -user"])
+    let held = budget.bytes
+    #expect(held > 0)
+    #expect(bench.end() == ["store /a /b -0 -1 -head"])
+    #expect(bench.commits(failure) == [])
+    #expect(budget.bytes == held)
+    // Until then the store has them for the next server.
+    let undone = failure == .io ? "store /a /b /x -0 -1 +2=/a +3=/b +head" : "store /x"
+    #expect(bench.ask(.put("x", 1, hash: nil), of: 2) == [undone])
+    let again = failure == .io ? "store /a /b -2 -3 -head" : "store /a /b -0 -1 -head"
+    #expect(bench.commits() == ["3 ok", again])
+    #expect(bench.commits() == [])
+    #expect(bench.namespace.root == ["a": 1, "b": 1, "x": 1])
+    #expect(budget.bytes == 0 && bench.namespace.sessions.count == 1)
+  }
+
+  @Test func `Rules in doubt leave those that are stored`() throws {
+    var bench = Bench()
+    let old = try SecurityRules(json: Array(#"{"rules":{".read":false}}"#.utf8))
+    let new = try SecurityRules(json: Array(#"{"rules":{".read":true}}"#.utf8))
+    #expect(bench.input(.storeRules(1, old)) == ["store +rules +rules-again"])
+    #expect(bench.commits() == ["ok"])
+    _ = bench.input(.setRules(OpenRules(), isCommon: true))
+    #expect(bench.input(.storeRules(2, new)) == ["store +rules +rules-again"])
+    #expect(bench.commits(.io) == ["unavailable"])
+    guard
+      case .commit(_, let records)? = bench.namespace.handle(
+        .message(SessionID(rawValue: 1), .request(9, .put("x", 1, hash: nil))), now: 0
+      ).first
+    else {
+      Issue.record("Nothing is stored.")
+      return
+    }
+    #expect(records.map(\.bytes) == [old.source, old.source])
+  }
+
+  @Test func `A log that is made anew and may not be there is made anew again`() {
+    var bench = Bench()
+    let text = Node(.string(String(repeating: "x", count: 40_000)))
+    var last: [String] = []
+    for number in 1...5 {
+      _ = bench.ask(.onDisconnectPut("a", text))
+      last = bench.commits()
+      if last.count > 1 { break }
+      #expect(number < 5)
+    }
+    // Its requests are there until it is stored.
+    #expect(
+      last.last == "store -0 -1 -2 -3 +4=/a +head" || last.last == "store -0 -1 -2 +3=/a +head")
+    let renewed = last.last?.dropFirst("store ".count) ?? ""
     #expect(bench.commits(.io) == [])
-    _ = bench.namespace.handle(
-      .connect(SessionID(rawValue: 2), name: "t", host: "host", lastSession: nil), now: 0)
-    let outputs = bench.namespace.handle(
-      .message(SessionID(rawValue: 2), .request(9, .put("x", 1, hash: nil))), now: 0)
-    let commit = outputs.compactMap { output -> [ServerRecord]? in
-      if case .commit(let changes, let records) = output {
-        // What may have been written is taken back with it.
-        #expect(changes.map(\.path) == ["a", "b", "x"])
-        return records
-      }
-      return nil
-    }.first
-    let kept = (commit ?? []).filter { $0.bytes != nil }.map(\.name)
-    #expect(kept.count == 2)
-    #expect(kept.allSatisfy { $0.hasPrefix("server/disconnect/s/000000000000000") })
+    #expect(bench.ask(.put("x", 1, hash: nil)) == ["store /x \(renewed)"])
+    _ = bench.commits()
+    #expect(bench.end().first?.hasPrefix("store /a -") == true)
   }
 }

@@ -43,7 +43,8 @@ public final class Server: Sendable {
   /// Serves a database from a store, and loads it into memory.
   ///
   /// Each write is committed before listeners are told and the writer is answered, and so is each onDisconnect operation:
-  /// those of sessions that an earlier server left run now, once, as their users. Rules that `storeRules` set are set again.
+  /// those of sessions that an earlier server left run now, once, as their users, by the stored rules, or else by those of
+  /// the configuration and `setRules(_:)`. Rules that `storeRules` set are set again.
   /// The caller closes the store, after `waitUntilIdle()`. The server observes the store's incidents and logs each.
   ///
   /// - Parameters:
@@ -87,7 +88,7 @@ public final class Server: Sendable {
         configuration, rules: state.rules, root: root, store: store, disconnects: disconnects)
       // Before anybody can connect.
       if let rules = kept.rules { host.handle(.setRules(rules, isCommon: false)) }
-      host.restore(kept.sessions)
+      host.restore(kept)
       state.hosts[namespace] = host
       return true
     }
@@ -96,6 +97,8 @@ public final class Server: Sendable {
       throw StoreError(
         .invalid, "The database \(namespace) is already served. Open it before a client connects.")
     }
+    // What earlier sessions left is done before anybody reads.
+    await waitUntilIdle(namespace)
   }
 
   /// Logs a store's reports of damage, once however many databases it has.

@@ -18,10 +18,11 @@ import Testing
     var facts = try await page.answer(pageRequest("/.conifer/info.json")).node()
     #expect(facts["spaces" as Key] == ["0": "own", "1": "a", "2": "b"])
     // Its own is empty.
-    #expect(facts["first" as Key] == "a" && facts["writable" as Key] == true)
+    #expect(facts["first" as Key] == "own" && facts["begins" as Key] == "a")
+    #expect(facts["writable" as Key] == true)
     server.set("/a", 1, in: "own")
     facts = try await page.answer(pageRequest("/.conifer/info.json")).node()
-    #expect(facts["first" as Key] == "own")
+    #expect(facts["begins" as Key] == "own")
     #expect(facts["/tables/0/name" as Path] == "clients")
   }
 

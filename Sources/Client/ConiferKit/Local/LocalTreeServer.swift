@@ -18,6 +18,8 @@ struct LocalTreeServer: LocalServer {
   ) async throws(StoreError) {
     var settings = ServerConfiguration(logger: configuration.logger)
     settings.housekeeping = configuration.housekeeping
+    // What they say may be hours old when the app starts again.
+    settings.keepsDisconnects = false
     let server = Server(settings)
     treeName = configuration.namespace
     try await server.open(treeName, in: backend)

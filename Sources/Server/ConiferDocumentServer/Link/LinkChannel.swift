@@ -110,7 +110,7 @@ final class LinkChannel: Sendable {
     }
     guard isFirst else { return }
     schedule(.toServer)
-    schedule(.toClient)
+    schedule(.toClient, isEnd: true)
   }
 
   // MARK: Delivery
@@ -118,10 +118,13 @@ final class LinkChannel: Sendable {
   /// Whether nothing is on its way.
   var isIdle: Bool { state.withLock { $0.toServer.isEmpty && $0.toClient.isEmpty } }
 
-  private func schedule(_ direction: DocumentLink.Direction) {
+  /// - Parameter isEnd: whether it is the client's end, which comes behind what is on its way to the server.
+  private func schedule(_ direction: DocumentLink.Direction, isEnd: Bool = false) {
     let delay = link.script { $0.delay(direction) }
     guard case .pump(let pump) = link.delivery else {
-      guard delay > .zero else { return deliverSoon(direction) }
+      guard delay > .zero else {
+        return isEnd ? queue.async { self.deliver(direction) } : deliverSoon(direction)
+      }
       let (seconds, attoseconds) = delay.components
       let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
       return queue.asyncAfter(deadline: .now() + .nanoseconds(nanoseconds)) {
@@ -146,15 +149,9 @@ final class LinkChannel: Sendable {
     }
     guard isFirst else { return }
     queue.async { [self] in
-      var left = 1
-      while left > 0 {
-        deliver(direction)
-        left = state.withLock { state in
-          let left = max(0, state.ready[direction, default: 0] - 1)
-          state.ready[direction] = left
-          return left
-        }
-      }
+      // What comes from now on has a turn of its own, so that no direction waits for the other for long.
+      let ready = state.withLock { $0.ready.removeValue(forKey: direction) ?? 0 }
+      for _ in 0..<ready { deliver(direction) }
     }
   }
 

@@ -2,49 +2,61 @@ import ConiferTree
 import ConiferWire
 
 extension Namespace {
-  /// Registers or cancels an onDisconnect operation.
+  /// Registers or cancels an onDisconnect operation, at once or once that is stored.
+  mutating func register(_ request: Request, _ number: UInt64, of id: SessionID, now: Int64) {
+    switch admit(request, of: id, now: now) {
+    case .failure(let refusal):
+      if let decision = refusal.decision { log(decision, "A write at a disconnect") }
+      send(id, .response(number, refusal.response))
+    case .success(nil): send(id, .response(number, .ok))
+    case .success((let change, _)?):
+      guard storesDisconnects else {
+        changeDisconnect(of: id) { change.apply(to: &$0) }
+        return send(id, .response(number, .ok))
+      }
+      store([Registration(session: id, request: number, change: change)])
+    }
+  }
+
+  /// Checks a registration or a cancellation.
   ///
   /// The rules are checked now, so that the client learns of a refusal, and again when the
   /// operation runs.
   ///
-  /// - Returns: the answer; nil when it comes once the change is stored.
-  mutating func remember(
-    _ request: Request, _ number: UInt64, of id: SessionID, now: Int64
-  ) -> Response? {
-    let change: DisconnectChange
+  /// - Parameter others: by how much the session's operations grow by changes that are being stored; nil for none.
+  /// - Returns: the change and its maximum growth in bytes; nil when it changes nothing.
+  func admit(
+    _ request: Request, of id: SessionID, with others: Int? = nil, now: Int64
+  ) -> Result<(DisconnectChange, Int)?, Refusal> {
+    let disconnect = sessions[id]?.disconnect ?? DisconnectWrites()
+    let (change, growth): (DisconnectChange, Int)
     switch request {
-    case .onDisconnectPut(let path, let node):
-      change = .write([NodeChange(path, node)], base: path, isMerge: false)
-    case .onDisconnectMerge(let path, let relative):
-      let changes = relative.map { NodeChange(path.appending($0.path), $0.node) }
-      change = .write(changes, base: path, isMerge: true)
-    case .onDisconnectCancel(let path): change = .cancel(path)
-    default: return Response(.failure, reason: "The request is not for a disconnect.")
-    }
-    let growth: Int
-    switch change {
-    case .cancel(let path):
+    case .onDisconnectCancel(let path):
       // Nothing is to be stored of what changes nothing.
-      guard sessions[id]?.disconnect.isEmpty == false else { return .ok }
-      growth = sessions[id]?.disconnect.growth(byForgetting: path) ?? 0
-    case .write(let changes, let base, let isMerge):
+      if disconnect.isEmpty, others == nil { return .success(nil) }
+      (change, growth) = (.cancel(path), disconnect.growth(byForgetting: path))
+    case .onDisconnectPut, .onDisconnectMerge:
+      let (base, changes, isMerge): (Path, [NodeChange], Bool)
+      if case .onDisconnectMerge(let path, let relative) = request {
+        (base, isMerge) = (path, true)
+        changes = relative.map { NodeChange(path.appending($0.path), $0.node) }
+      } else if case .onDisconnectPut(let path, let node) = request {
+        (base, changes, isMerge) = (path, [NodeChange(path, node)], false)
+      } else {
+        return .success(nil)
+      }
       let write = PendingWrite(
         base: base, changes: changes, isMerge: isMerge, hash: nil, origin: .disconnect(id))
-      if case .failure(let refusal) = stage(write, now: now) {
-        if let decision = refusal.decision { log(decision, "A write at a disconnect") }
-        return refusal.response
-      }
-      growth = sessions[id]?.disconnect.growth(by: changes) ?? 0
+      if case .failure(let refusal) = stage(write, now: now) { return .failure(refusal) }
+      change = .write(changes, base: base, isMerge: isMerge)
+      growth = disconnect.growth(by: changes)
+    default: return .failure(Refusal(.failure, "The request is not for a disconnect."))
     }
-    if let refusal = refusal(growing: sessions[id]?.disconnect.bytes ?? 0, by: growth) {
-      return refusal
+    let all = max(0, growth) + (others ?? 0)
+    if let refusal = refusal(growing: disconnect.bytes, by: growth > 0 ? all : growth) {
+      return .failure(refusal)
     }
-    if storesDisconnects {
-      store(change, number, of: id)
-      return nil
-    }
-    changeDisconnect(of: id) { change.apply(to: &$0) }
-    return .ok
+    return .success((change, max(0, growth)))
   }
 
   /// Why a session's onDisconnect operations may not grow; nil when they may.
@@ -52,18 +64,18 @@ extension Namespace {
   /// - Parameters:
   ///   - held: their bytes.
   ///   - growth: the maximum growth in bytes.
-  private func refusal(growing held: Int, by growth: Int) -> Response? {
+  private func refusal(growing held: Int, by growth: Int) -> Refusal? {
     let size = held + max(0, growth)
     guard size <= limits.disconnect || growth <= 0 else {
-      return Response(
+      return Refusal(
         .tooBig,
-        reason: "The session's onDisconnect operations have more than \(limits.disconnect) bytes. "
+        "The session's onDisconnect operations have more than \(limits.disconnect) bytes. "
           + "Cancel some of them.")
     }
     guard disconnects.reserve(held, size) else {
-      return Response(
+      return Refusal(
         .unavailable,
-        reason: "The onDisconnect operations of all sessions have more than "
+        "The onDisconnect operations of all sessions have more than "
           + "\(limits.disconnects) bytes. Register smaller ones, or try later.")
     }
     // The actual size is counted with the change.
@@ -82,14 +94,11 @@ extension Namespace {
     sessions[id] = session
   }
 
-  /// Runs the onDisconnect operations of a session, one write for each request. Of a request that
-  /// is now refused, the parts that are still allowed are written.
-  mutating func runDisconnect(of id: SessionID, now: Int64) {
-    guard let session = sessions[id], !session.disconnect.isEmpty || !session.log.isEmpty else {
-      return
-    }
+  /// Takes the onDisconnect operations of a session and stages them over the data, one write for each request. Of a request
+  /// that is now refused, the parts that are still allowed are written.
+  mutating func takeDisconnect(of id: SessionID, now: Int64) -> [StagedWrite] {
+    guard let session = sessions[id], !session.disconnect.isEmpty else { return [] }
     changeDisconnect(of: id) { $0 = DisconnectWrites() }
-    let before = root
     var staged: [StagedWrite] = []
     var refused: [Response.Status: Int] = [:]
     /// Returns whether the write is allowed. Each write sees the earlier ones.
@@ -119,10 +128,9 @@ extension Namespace {
         _ = stage(part, isLast: true)
       }
     }
-    root = before
     for (status, count) in refused.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
       outputs.append(.log("At a disconnect \(count) nodes were not written: \(status)"))
     }
-    apply(staged, ended: session, now: now)
+    return staged
   }
 }

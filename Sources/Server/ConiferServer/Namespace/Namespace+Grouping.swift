@@ -32,6 +32,44 @@ extension Namespace {
     return !staged.isEmpty
   }
 
+  /// Stores the onDisconnect requests that wait next in one commit, up to one that is refused, or anything else.
+  ///
+  /// - Returns: whether there was one.
+  mutating func registerGroup(now: Int64) -> Bool {
+    guard storesDisconnects else { return false }
+    var group: [Registration] = []
+    var growths: [SessionID: Int] = [:]
+    while group.count < Self.mostWrites, growths.values.reduce(0, +) < Self.mostBytes,
+      case .message(let id, .request(let number, let request))? = waiting.first,
+      request.isOfDisconnect, let session = sessions[id], !session.isExpired(now),
+      case .success((let change, let growth)?) = admit(request, of: id, with: growths[id], now: now)
+    {
+      waiting.popFirst()
+      traffic.count(request)
+      group.append(Registration(session: id, request: number, change: change))
+      growths[id, default: 0] += growth
+    }
+    if !group.isEmpty { store(group) }
+    return !group.isEmpty
+  }
+
+  /// Ends the sessions whose ends wait next, whose operations are stored in one commit.
+  ///
+  /// - Returns: whether there was one.
+  mutating func endGroup(now: Int64) -> Bool {
+    guard storesDisconnects else { return false }
+    var (ids, bytes): ([SessionID], Int) = ([], 0)
+    while ids.count < Self.mostWrites, bytes < Self.mostBytes, case .end(let id)? = waiting.first {
+      waiting.popFirst()
+      ids.append(id)
+      bytes += sessions[id]?.disconnect.bytes ?? 0
+    }
+    if ids.isEmpty { return false }
+    end(ids, now: now)
+    outputs += ids.map { .ended($0) }
+    return true
+  }
+
   /// The write that an input asks for, and how it counts; nil when it asks for something else, or must first do
   /// something else.
   private func write(asked input: Input, now: Int64) -> (PendingWrite, Request)? {
@@ -44,6 +82,16 @@ extension Namespace {
     case .perform(let number, let request, let token, let limit):
       return PendingWrite(request, .caller(number, token), limit: limit).map { ($0, request) }
     default: return nil
+    }
+  }
+}
+
+extension Request {
+  /// Whether it is for the end of its session.
+  fileprivate var isOfDisconnect: Bool {
+    switch self {
+    case .onDisconnectPut, .onDisconnectMerge, .onDisconnectCancel: true
+    default: false
     }
   }
 }

@@ -54,16 +54,16 @@ extension Namespace {
 
   /// Applies writes, each staged over the one before, at once or after their commit.
   ///
-  /// - Parameter ended: the session whose onDisconnect operations they are: what is stored of these goes in the same
+  /// - Parameter ended: the sessions whose onDisconnect operations they are: what is stored of these goes in the same
   ///   commit, so that they run once.
-  mutating func apply(_ staged: [StagedWrite], ended: Session? = nil, now: Int64) {
+  mutating func apply(_ staged: [StagedWrite], ended: [EndedSession] = [], now: Int64) {
     let changes = staged.flatMap(\.changes)
     let isSame = staged.last?.root.isIdentical(to: root) != false && doubtful.isEmpty
-    let ended = ended?.log.isEmpty == false ? ended : nil
-    guard isStored, ended != nil || !changes.isEmpty && !isSame else {
+    let ended = ended.filter { !$0.session.log.isEmpty }
+    guard isStored, !ended.isEmpty || !changes.isEmpty && !isSame else {
       return finish(staged, nil, now: now)
     }
-    commit(.writes(staged, ended: ended), changes, ended?.removedRecords ?? [])
+    commit(.writes(staged, ended: ended), changes, ended.flatMap(\.session.removedRecords))
   }
 
   /// Applies writes one after the other, or answers that they could not be stored.

@@ -29,6 +29,10 @@ struct Namespace: Sendable {
   var listens: [ListenID: Listen] = [:]
   var places = ListenTrie()
   var lastListen: UInt64 = 0
+  /// The rules file that the store has; nil for none.
+  var storedRules: [UInt8]?
+  /// Sessions that have ended and whose operations the store refused for now.
+  var postponed: [EndedSession] = []
   /// Whether rules or indexes were set for this database after it was prepared.
   private var hasOwnSettings = false
   /// The traffic so far.
@@ -68,7 +72,6 @@ struct Namespace: Sendable {
   /// - Returns: the outputs to carry out, in this order.
   mutating func handle(_ input: Input, now: Int64) -> [Output] {
     if case .committed(let failure) = input {
-      if failure == nil { (doubtful, doubtfulRecords) = ([], [:]) }
       if let commit = inFlight.take() { finish(commit, failure, now: now) }
     } else if case .connect(let id, let name, let host, let last?) = input {
       // The old connection is gone, even if its end was not noticed: its onDisconnect operations
@@ -84,7 +87,7 @@ struct Namespace: Sendable {
     while inFlight == nil {
       if let write = alone.popFirst() {
         self.write(write, now: now)
-      } else if !writeGroup(now: now) {
+      } else if !writeGroup(now: now), !registerGroup(now: now), !endGroup(now: now) {
         guard let next = waiting.popFirst() else { break }
         perform(next, now: now)
       }
@@ -122,7 +125,7 @@ struct Namespace: Sendable {
     case .message(let id, .tooLarge(let number, let reason)):
       if sessions[id] != nil { send(id, .response(number, Response(.tooBig, reason: reason))) }
     case .end(let id):
-      end(id, now: now)
+      end([id], now: now)
       outputs.append(.ended(id))
     case .evict(let reason):
       // One by one, as each session's end may need a commit of its own.
@@ -131,10 +134,12 @@ struct Namespace: Sendable {
         waiting.append(.end(id))
       }
     case .expireTokens(let ids):
-      for id in ids ?? sessions.keys.sorted() {
+      let ids = ids ?? sessions.keys.sorted()
+      for id in ids {
         sessions[id]?.lapsed = nil
         if sessions[id]?.auth != nil { revokeToken(of: id, now: now) }
       }
+      storeUsers(of: ids)
     case .call(let number, let changes):
       traffic.count(.merge(.root, changes))
       write(PendingWrite(changes, .call(number)), now: now)
@@ -143,10 +148,11 @@ struct Namespace: Sendable {
       perform(request, number, as: token, limit: limit, now: now)
     case .adopt(let id, let token):
       adopt(token, of: id, now: now)
-      storeUser(of: id)
+      storeUsers(of: [id])
     case .setRules(let new, let isCommon): setRules(new, isCommon: isCommon, now: now)
     case .storeRules(let number, let new): storeRules(new, number, now: now)
-    case .restore(let left):
+    case .restore(let rules, let left):
+      storedRules = rules
       for (id, session) in left { restore(id, session, now: now) }
     case .setIndexes(let new):
       indexes = new
@@ -176,19 +182,15 @@ struct Namespace: Sendable {
     case .put, .merge:
       if let write = PendingWrite(request, .request(id, number)) { self.write(write, now: now) }
     case .onDisconnectPut, .onDisconnectMerge, .onDisconnectCancel:
-      if let answer = remember(request, number, of: id, now: now) {
-        send(id, .response(number, answer))
-      }
+      register(request, number, of: id, now: now)
     case .authenticate(let credential):
       let answer = authenticate(credential, of: id, now: now)
-      send(id, .response(number, answer))
+      storeUsers(of: [id], then: (id, number, answer))
       recheckListens(of: id, now: now)
-      storeUser(of: id)
     case .unauthenticate:
       sessions[id]?.setUser(nil)
-      send(id, .response(number, .ok))
+      storeUsers(of: [id], then: (id, number, .ok))
       recheckListens(of: id, now: now)
-      storeUser(of: id)
     case .appCheck, .stats: send(id, .response(number, .ok))
     }
   }

@@ -35,8 +35,8 @@ extension Namespace {
     case setRules(any AccessRules, isCommon: Bool)
     /// New rules for this database, which are stored with it. The answer carries the number.
     case storeRules(UInt64, SecurityRules)
-    /// Sessions that an earlier server left: they end at once.
-    case restore([(SessionID, LeftSession)])
+    /// What an earlier server left: the rules file that is stored, and sessions, which end at once.
+    case restore(rules: [UInt8]?, [(SessionID, LeftSession)])
     /// New declared indexes; nil when indexes are not required.
     case setIndexes([IndexDefinition]?)
     /// The database was prepared; the preparation would be repeated if it were created again.

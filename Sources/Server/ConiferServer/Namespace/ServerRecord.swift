@@ -8,14 +8,14 @@ struct ServerRecord: Hashable, Sendable {
   /// Nil where there is nothing.
   let bytes: [UInt8]?
 
-  /// The rules file that was set last.
-  static let rules = "server/rules"
+  /// The rules file that was set last, twice: a damaged record must not open a database to everybody.
+  static let rules = ["server/rules", "server/rules-again"]
   /// What the names of sessions' onDisconnect requests begin with.
   static let disconnect = "server/disconnect/"
 
   /// The source of rules.
-  static func rules(_ source: [UInt8]?) -> ServerRecord {
-    ServerRecord(name: rules, bytes: source)
+  static func rules(_ source: [UInt8]?) -> [ServerRecord] {
+    rules.map { ServerRecord(name: $0, bytes: source) }
   }
 }
 
@@ -61,18 +61,22 @@ enum DisconnectChange: Sendable {
 }
 
 /// Where a session's onDisconnect requests are stored: each under a number, in their order, so that a request costs what it
-/// brings. Requests that later ones replaced are left out when they take most of it.
+/// brings; and a head, which says which there are and as whom they run. Requests that later ones replaced are left out when
+/// they take most of it.
 struct DisconnectLog: Sendable {
   /// The numbers of the records.
   private(set) var numbers: Range<Int64> = 0..<0
-  /// Whether it is stored as whom they run.
-  var isUserStored = false
   private var bytes = 0
-  /// The bytes when it was last made anew.
-  private var least = 0
+  /// The bytes and the records when it was last made anew.
+  private var least = (bytes: 0, records: 0)
 
-  /// How many bytes more than twice the least are kept.
-  private static let slack = 16 * 1024
+  /// How many bytes, and how many records, more than twice the least are kept.
+  private static let slack = (bytes: 64 * 1024, records: 1000)
+
+  init() {}
+
+  /// A log that was read.
+  init(_ numbers: Range<Int64>) { self.numbers = numbers }
 
   var isEmpty: Bool { numbers.isEmpty }
 
@@ -81,64 +85,90 @@ struct DisconnectLog: Sendable {
     let record = Self.record(session, numbers.upperBound, change.bytes)
     numbers = numbers.lowerBound..<numbers.upperBound + 1
     bytes += record.bytes?.count ?? 0
+    // What it begins with counts as needed.
+    if numbers.count == 1 { least = (bytes, 1) }
     return record
   }
 
   /// Whether it is to be made anew.
-  var isBloated: Bool { bytes > 2 * least + Self.slack }
+  var isBloated: Bool {
+    bytes > 2 * least.bytes + Self.slack.bytes
+      || numbers.count > 2 * least.records + Self.slack.records
+  }
 
-  /// Makes it anew of what is left to be done; the records that are stored then.
+  /// Makes it anew of what is left to be done; the records that are stored then, without the head.
   mutating func renew(_ writes: DisconnectWrites, of session: String) -> [ServerRecord] {
-    let gone = removal(of: session)
+    let gone = numbers.map { Self.record(session, $0, nil) }
     (numbers, bytes) = (numbers.upperBound..<numbers.upperBound, 0)
     let made = writes.units.map { unit in
       append(.write(unit.changes, base: unit.base, isMerge: unit.isMerge), of: session)
     }
-    least = bytes
+    least = (bytes, numbers.count)
     return gone + made
   }
 
-  /// The records that take it away.
-  func removal(of session: String) -> [ServerRecord] {
-    numbers.map { Self.record(session, $0, nil) }
-  }
-
-  init() {}
-
-  /// A record was found in the store; in the order of their numbers.
-  mutating func found(_ number: Int64) {
-    numbers = (numbers.isEmpty ? number : numbers.lowerBound)..<number + 1
-  }
-
-  /// It was not made anew, but may have been: the records before stay, and the numbers of the new ones are not used again.
-  mutating func keep(_ before: DisconnectLog) {
-    let upper = numbers.upperBound
-    self = before
-    numbers = numbers.lowerBound..<max(upper, numbers.upperBound)
+  /// What takes away the records, but those that another log has.
+  func removal(of session: String, but kept: DisconnectLog = DisconnectLog()) -> [ServerRecord] {
+    numbers.lazy.filter { !kept.numbers.contains($0) }.map { Self.record(session, $0, nil) }
   }
 
   private static func record(_ session: String, _ number: Int64, _ bytes: [UInt8]?) -> ServerRecord
   {
     let digits = String(number, radix: 16)
-    let name = String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+    let name = String(repeating: "0", count: max(0, digitCount - digits.count)) + digits
     return ServerRecord(name: "\(ServerRecord.disconnect)\(session)/\(name)", bytes: bytes)
+  }
+
+  private static let digitCount = 16
+
+  /// The number that the last part of a record's name is; nil for the head, and for what no log names.
+  static func number(_ text: some StringProtocol) -> Int64? {
+    guard text.utf8.count == digitCount, let number = Int64(text, radix: 16), number >= 0,
+      record("", number, nil).name.hasSuffix(text)
+    else { return nil }
+    return number
   }
 }
 
-extension ServerRecord {
-  /// As whom a session's operations run.
-  static func user(_ token: VerifiedToken?, of session: String) -> ServerRecord {
-    let bytes = token.map { WriteContent.set(.root, $0.stored).payload.bytes }
-    return ServerRecord(name: userName(session), bytes: bytes)
+/// The head of a session's log.
+struct DisconnectHead: Sendable {
+  let numbers: Range<Int64>
+  /// As whom the operations run; nil for nobody.
+  let user: VerifiedToken?
+
+  private static let version: UInt8 = 1
+  static let name = "head"
+
+  /// The record of a session's head; nothing is stored of an empty log.
+  static func record(_ log: DisconnectLog, _ user: VerifiedToken?, of session: String)
+    -> ServerRecord
+  {
+    var bytes: [UInt8]?
+    if !log.isEmpty {
+      var writer = ByteWriter([version])
+      writer.zigzag(log.numbers.lowerBound)
+      writer.zigzag(log.numbers.upperBound)
+      writer.sized(user.map { WriteContent.set(.root, $0.stored).payload.bytes } ?? [])
+      bytes = writer.bytes
+    }
+    return ServerRecord(name: "\(ServerRecord.disconnect)\(session)/\(name)", bytes: bytes)
   }
 
-  /// The name of the record of a session's user, which is behind those of its requests.
-  static func userName(_ session: String) -> String { "\(disconnect)\(session)/user" }
+  /// The head that some bytes are; nil when they are damaged, or of a later version.
+  init?(_ bytes: [UInt8]) {
+    var reader = ByteReader(bytes)
+    guard reader.byte() == Self.version, let first = reader.zigzag(), let next = reader.zigzag(),
+      first < next, let token = reader.sized()
+    else { return nil }
+    numbers = first..<next
+    user = token.isEmpty ? nil : VerifiedToken(stored: token)
+    if !token.isEmpty, user == nil { return nil }
+  }
 }
 
 extension VerifiedToken {
-  /// The token in a record of a session's user; nil when it cannot be read.
-  init?(record bytes: [UInt8]) {
+  /// The token in a session's head; nil when it cannot be read.
+  fileprivate init?(stored bytes: [UInt8]) {
     guard let node = WriteContent(bytes: bytes)?.changes.first?.node,
       case .string(let uid)? = node["uid" as Key].leaf
     else { return nil }

@@ -60,15 +60,25 @@ extension Namespace {
     var path: Path { key.target.path }
   }
 
-  /// Ends a session: removes its listens and runs its onDisconnect operations.
-  mutating func end(_ id: SessionID, now: Int64) {
-    guard let session = sessions[id] else { return }
-    for listen in session.listens.values { forget(listen) }
-    names[session.name] = nil
-    // A client that was cut off could not renew its token, so its operations still run as its user.
-    if session.auth == nil { sessions[id]?.auth = session.lapsed }
-    runDisconnect(of: id, now: now)
-    sessions[id] = nil
+  /// Ends sessions: removes their listens and runs their onDisconnect operations.
+  mutating func end(_ ids: [SessionID], now: Int64) {
+    let before = root
+    var (staged, ended): ([StagedWrite], [EndedSession]) = ([], [])
+    for id in ids {
+      guard var session = sessions[id] else { continue }
+      for listen in session.listens.values { forget(listen) }
+      session.listens = [:]
+      names[session.name] = nil
+      // A client that was cut off could not renew its token, so its operations still run as its user.
+      if session.auth == nil { session.auth = session.lapsed }
+      sessions[id] = session
+      // Each write sees the earlier ones.
+      staged += takeDisconnect(of: id, now: now)
+      ended.append(EndedSession(id: id, session: session))
+      sessions[id] = nil
+    }
+    root = before
+    apply(staged, ended: ended, now: now)
   }
 
   // MARK: Tokens

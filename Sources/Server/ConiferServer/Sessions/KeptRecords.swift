@@ -5,7 +5,10 @@ import Logging
 
 /// What a store has of a database besides its data: the rules that were set last, and what sessions left to be done.
 struct KeptRecords: Sendable {
+  /// The rules that are to be set.
   private(set) var rules: SecurityRules?
+  /// The rules file that is stored.
+  private(set) var storedRules: [UInt8]?
   /// In the order of their names.
   private(set) var sessions: [LeftSession] = []
 
@@ -20,62 +23,78 @@ struct KeptRecords: Sendable {
   init(
     _ view: any StorageView, _ tree: TreeID, _ configuration: ServerConfiguration
   ) throws(StoreError) {
-    if configuration.keepsRules, let source = try view.metadata(tree, ServerRecord.rules) {
-      do throws(RulesError) { rules = try SecurityRules(json: source) } catch {
+    for name in ServerRecord.rules where storedRules == nil {
+      storedRules = try view.metadata(tree, name)
+    }
+    if configuration.keepsRules, let storedRules {
+      do throws(RulesError) { rules = try SecurityRules(json: storedRules) } catch {
         throw StoreError(
           .newerFormat,
           "The rules that are stored with the database cannot be read: \(error). Serve it with the version that "
             + "stored them, or with a file of rules.")
       }
     }
+    guard configuration.keepsDisconnects else { return }
     var reading: Reading?
     var last = ServerRecord.disconnect
+    func close() {
+      guard let read = reading.take() else { return }
+      if let session = read.session {
+        sessions.append(session)
+      } else {
+        // It stays as it is: a part of it might do what the session had cancelled.
+        configuration.logger.error(
+          "onDisconnect operations of a session cannot be read",
+          metadata: ["session": "\(read.name)"])
+      }
+    }
     while true {
       let names = try view.metadataNames(tree, after: last, limit: Self.window)
       for name in names where name.hasPrefix(ServerRecord.disconnect) {
         let parts = name.dropFirst(ServerRecord.disconnect.count).split(separator: "/")
         guard parts.count == 2, let bytes = try view.metadata(tree, name) else { continue }
         if reading?.name != String(parts[0]) {
-          if let reading { sessions.append(reading.session) }
+          close()
           reading = Reading(String(parts[0]))
         }
-        if reading?.take(bytes, Int64(parts[1], radix: 16)) == false {
-          // It stays, for the version that can read it.
-          configuration.logger.error(
-            "an onDisconnect operation cannot be read", metadata: ["record": "\(name)"])
-        }
+        reading?.take(bytes, parts[1])
       }
       guard names.count == Self.window, let newest = names.last,
         newest.hasPrefix(ServerRecord.disconnect)
       else { break }
       last = newest
     }
-    if let reading { sessions.append(reading.session) }
+    close()
   }
 
-  /// The records of one session as far as they were read: its requests, then its user.
+  /// The records of one session as far as they were read: its requests in order, then its head.
   private struct Reading {
     let name: String
-    private var user: VerifiedToken?
     private var writes = DisconnectWrites()
-    private var log = DisconnectLog()
+    private var numbers: Range<Int64>?
+    private var head: DisconnectHead?
+    private var isWhole = true
 
     init(_ name: String) { self.name = name }
 
-    /// Takes a record; false when it cannot be read.
-    ///
-    /// - Parameter number: the number of a request; nil for the user.
-    mutating func take(_ bytes: [UInt8], _ number: Int64?) -> Bool {
-      guard let number else {
-        user = VerifiedToken(record: bytes)
-        return user != nil
+    mutating func take(_ bytes: [UInt8], _ part: Substring) {
+      if part == DisconnectHead.name {
+        head = DisconnectHead(bytes)
+      } else if let number = DisconnectLog.number(part), number < .max,
+        let change = DisconnectChange(bytes), numbers.map({ $0.upperBound == number }) ?? true
+      {
+        numbers = (numbers?.lowerBound ?? number)..<number + 1
+        change.apply(to: &writes)
+      } else {
+        isWhole = false
       }
-      guard let change = DisconnectChange(bytes) else { return false }
-      log.found(number)
-      change.apply(to: &writes)
-      return true
     }
 
-    var session: LeftSession { LeftSession(name: name, user: user, writes: writes, log: log) }
+    /// Nil when a record is missing or cannot be read.
+    var session: LeftSession? {
+      guard isWhole, let head, head.numbers == numbers else { return nil }
+      return LeftSession(
+        name: name, user: head.user, writes: writes, log: DisconnectLog(head.numbers))
+    }
   }
 }

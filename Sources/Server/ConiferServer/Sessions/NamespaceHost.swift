@@ -150,15 +150,14 @@ final class NamespaceHost: Sendable {
     }
   }
 
-  /// Ends the sessions that an earlier server left.
-  func restore(_ left: [LeftSession]) {
-    if left.isEmpty { return }
+  /// Takes what an earlier server left; its sessions end.
+  func restore(_ kept: KeptRecords) {
     state.withLock { state in
-      let sessions = left.map { session in
+      let sessions = kept.sessions.map { session in
         state.lastSession += 1
         return (SessionID(rawValue: state.lastSession), session)
       }
-      run(.restore(sessions), &state)
+      run(.restore(rules: kept.storedRules, sessions), &state)
     }
   }
 
@@ -234,7 +233,7 @@ final class NamespaceHost: Sendable {
     guard let store else { return }
     store.housekeeping?.commitBegan()
     Task {
-      defer { store.housekeeping?.commitEnded(edits: changes.count) }
+      defer { store.housekeeping?.commitEnded(edits: changes.count + records.count) }
       do throws(StoreError) {
         var tree = known
         if tree == nil { tree = try await store.backend.tree(named: store.name) }

@@ -60,7 +60,8 @@ struct ServerPage: PageSource {
     if !spaces.contains(first) { spaces.insert(first, at: 0) }
     let databases = try documents?.names()
     return PageFacts(
-      title: "Conifer server", isWritable: true, spaces: spaces, first: shownFirst(databases ?? []),
+      title: "Conifer server", isWritable: true, spaces: spaces, first: first,
+      begins: shownFirst(databases ?? []),
       spaceWord: documents == nil ? "Namespace" : "Database",
       tables: [("clients", "Clients")], databases: databases)
   }

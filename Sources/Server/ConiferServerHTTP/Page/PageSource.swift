@@ -40,6 +40,8 @@ struct PageFacts {
   var spaces: [String]
   /// The space that is shown first.
   var first: String
+  /// The space that the page begins with, if that is another one.
+  var begins: String?
   /// The word for a space.
   var spaceWord: String
   /// The tables beside the tree.
@@ -58,6 +60,7 @@ struct PageFacts {
     for space in spaces { writer.string(space) }
     writer.endArray()
     writer.member("first", first)
+    writer.member("begins", begins ?? first)
     writer.member("word", spaceWord)
     writer.key("tables")
     writer.beginArray()

@@ -59,7 +59,7 @@ extension PageText {
       const facts = await (await ask('/.conifer/info.json')).json();
       const isNew = JSON.stringify(facts) !== JSON.stringify(S.facts);
       S.facts = facts;
-      if (!S.space) S.space = facts.first;
+      if (!S.space) S.space = facts.begins;
       if (!isNew) return;
       document.body.classList.toggle('read-only', !facts.writable);
       document.title = facts.title;

@@ -87,7 +87,8 @@ final class Committer {
     var durability = Durability.relaxed
     // Such commits may use the reserve: the end of a write may make a document's overlay larger,
     // but the end of the next writes makes it smaller.
-    tx.frees = group.allSatisfy { $0.edits.onlyEndWrites || $0.edits.letWritesEnd }
+    let isClient = repairer.policy.role == .cache
+    tx.frees = group.allSatisfy { $0.edits.onlyEndWrites || isClient && $0.edits.letWritesEnd }
     for pending in group {
       let saved = tx.state
       do throws(StoreError) {
