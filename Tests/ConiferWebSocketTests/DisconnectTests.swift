@@ -34,6 +34,8 @@
         let node = name == "small" ? small : long
         session.receive(.request(UInt64(number), .onDisconnectPut(Path("left/\(name)"), node)))
       }
+      // Each is answered once it is stored.
+      await server.waitUntilIdle(Service.namespace)
       #expect(answers.all == [.ok, .ok, .ok, .ok, .tooBig])
       session.end()
       await server.waitUntilIdle(Service.namespace)
