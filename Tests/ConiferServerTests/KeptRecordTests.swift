@@ -419,6 +419,31 @@ import Testing
     #expect(budget.bytes == 0 && bench.namespace.sessions.count == 1)
   }
 
+  @Test func `One session at fault keeps no other from its end`() {
+    var bench = Bench(sessions: 3)
+    for id in 1...2 as ClosedRange<UInt64> {
+      _ = bench.ask(.onDisconnectPut(Path("a/\(id)"), 1), of: id)
+      _ = bench.commits()
+    }
+    _ = bench.ask(.put("x", 1, hash: nil), of: 3)
+    for id in 1...2 as ClosedRange<UInt64> { _ = bench.end(id) }
+    #expect(bench.commits() == ["3 ok", "store /a/1 /a/2 -0 -head -0 -head"])
+    #expect(bench.commits(.tooLarge) == ["store /a/1 -0 -head"])
+    // What cannot be stored is given up, and goes with the next commit.
+    #expect(bench.commits(.tooLarge) == ["store /a/2 -0 -head -0 -head"])
+    #expect(bench.commits() == [])
+    #expect(bench.namespace.root == ["a": ["2": 1], "x": 1])
+    #expect(bench.namespace.isSettled && bench.namespace.sessions.count == 1)
+  }
+
+  @Test func `A session that ends with a request in doubt leaves nothing`() {
+    var bench = Bench()
+    _ = bench.ask(.onDisconnectPut("a", 1))
+    #expect(bench.commits(.io) == ["1 unavailable"])
+    #expect(bench.end() == ["store -0 -head -head"])
+    #expect(bench.commits() == [])
+  }
+
   @Test func `Rules in doubt leave those that are stored`() throws {
     var bench = Bench()
     let old = try SecurityRules(json: Array(#"{"rules":{".read":false}}"#.utf8))

@@ -39,11 +39,9 @@ struct CopyPages: Sendable {
         let some = try view.documents(
           tree, in: collection, after: last,
           limit: min(Self.window, Self.mostDocuments - page.count))
-        place =
-          if let end = some.last { .within(collection, after: end.path) } else {
-            .behind(collection)
-          }
-        for document in some {
+        if some.isEmpty { place = .behind(collection) }
+        for document in some where bytes < Self.mostBytes {
+          place = .within(collection, after: document.path)
           guard let fields = document.fields else { continue }
           page.append(document)
           bytes += fields.size

@@ -9,6 +9,8 @@ import Foundation
 struct DocumentCopy {
   /// How often a page is tried.
   private static let mostAttempts = 5
+  /// For how many seconds a queue may wait without an answer to one of its writes.
+  private static let patience = 10.0
 
   private let source: Firestore
   private let target: Firestore
@@ -30,7 +32,7 @@ struct DocumentCopy {
 
   /// Copies, and returns when the server has all.
   mutating func run() async throws(FirestoreError) -> CopyProgress {
-    _ = try await source.drain(until: .distantFuture)
+    try await drain(source, "this database")
     try await awaitQueue()
     var pages = CopyPages()
     while true {
@@ -53,8 +55,26 @@ struct DocumentCopy {
     guard try await !target.pendingWrites(limit: 1).isEmpty else { return }
     // Something small, to know that there is a connection.
     guard let path = try? DocumentPath("conifer/copy") else { return }
-    _ = try await find([path])
-    _ = try await target.drain(until: .distantFuture)
+    do throws(FirestoreError) { _ = try await find([path]) } catch {
+      // It need not be readable.
+      guard error.code == .permissionDenied else { throw error }
+    }
+    try await drain(target, "the other database")
+  }
+
+  /// Waits until a queue is empty, as long as its writes are answered.
+  private func drain(_ firestore: Firestore, _ name: String) async throws(FirestoreError) {
+    var left = Int.max
+    while left > 0 {
+      let now = try await firestore.drain(until: Date(timeIntervalSinceNow: Self.patience)).pending
+      guard now < left else {
+        throw FirestoreError(
+          .unavailable,
+          "\(now) writes wait in the queue of \(name), and none was answered for ten seconds. Enable its network, then "
+            + "copy again.")
+      }
+      left = now
+    }
   }
 
   private func next(_ pages: inout CopyPages) async throws(FirestoreError) -> [Document] {

@@ -22,7 +22,8 @@ extension Firestore {
   /// - Returns: how many documents were copied, and how many were not as `existing` says.
   /// - Throws: `failedPrecondition` when this database has a server, which alone knows all its documents, or was terminated;
   ///   `invalidArgument` when both are the same; what this store does; why the server refused a batch (`unavailable` without
-  ///   a connection, after some attempts); `cancelled`, also when another user signs in there. Batches before stay.
+  ///   a connection, after some attempts, and when a queue that is to be sent first gets no answer for ten seconds), or did
+  ///   not let it read what is there; `cancelled`, also when another user signs in there. Batches before stay.
   @discardableResult
   public func copy(
     to target: Firestore, existing: ExistingData = .keep,

@@ -20,6 +20,8 @@ struct LocalTreeServer: LocalServer {
     settings.housekeeping = configuration.housekeeping
     // What they say may be hours old when the app starts again.
     settings.keepsDisconnects = false
+    // Nobody is signed in whom they could allow something.
+    settings.keepsRules = false
     let server = Server(settings)
     treeName = configuration.namespace
     try await server.open(treeName, in: backend)

@@ -60,9 +60,15 @@ extension Namespace {
     guard storesDisconnects else { return false }
     var (ids, bytes): ([SessionID], Int) = ([], 0)
     while ids.count < Self.mostWrites, bytes < Self.mostBytes, case .end(let id)? = waiting.first {
+      let isAlone = endsAlone.contains(id)
+      if isAlone, !ids.isEmpty { break }
       waiting.popFirst()
       ids.append(id)
-      bytes += sessions[id]?.disconnect.bytes ?? 0
+      bytes += (sessions[id] ?? repeated[id])?.disconnect.bytes ?? 0
+      if isAlone {
+        endsAlone.remove(id)
+        break
+      }
     }
     if ids.isEmpty { return false }
     end(ids, now: now)

@@ -65,7 +65,7 @@ extension Namespace {
     if isInDoubt { doubtful.formUnion(commit.paths) }
     switch commit.content {
     case .writes(let staged, let ended):
-      if let failure { for one in ended { postpone(one, failure, isInDoubt: isInDoubt) } }
+      if let failure { postpone(ended, failure, isInDoubt: isInDoubt) }
       finish(staged, failure, now: now)
     case .disconnects(let registrations, let logs):
       let answer = failure.map { refusal($0) } ?? .ok
@@ -167,24 +167,31 @@ extension Namespace {
       .users(ids, answer.map { [$0] } ?? []), [], ids.compactMap { sessions[$0]?.head })
   }
 
-  /// What an ended session left could not be done.
+  /// What ended sessions left could not be done.
   ///
   /// What a full or failing disk refused is done after the next commit that succeeds, or by the next server. Anything else
-  /// would fail again.
-  private mutating func postpone(_ one: EndedSession, _ failure: StoreError, isInDoubt: Bool) {
-    guard failure.code == .full || failure.leavesDoubt else {
-      return doubt(one.session.removedRecords)
+  /// would fail again. When only one of several may be at fault, each is tried alone.
+  private mutating func postpone(
+    _ ended: [EndedSession], _ failure: StoreError, isInDoubt: Bool
+  ) {
+    let isForOne = !failure.leavesDoubt && failure.mayConcernOne && ended.count > 1
+    for var one in ended {
+      guard isForOne || failure.code == .full || failure.leavesDoubt else {
+        doubt(one.session.removedRecords)
+        continue
+      }
+      if isInDoubt { doubt(one.session.renewedRecords()) }
+      disconnects.account(0, one.session.disconnect.bytes)
+      postponed.append(one)
+      if isForOne { endsAlone.insert(one.id) }
     }
-    var one = one
-    if isInDoubt { doubt(one.session.renewedRecords()) }
-    disconnects.account(0, one.session.disconnect.bytes)
-    postponed.append(one)
+    if isForOne { repeatEnds() }
   }
 
-  /// The store takes writes again.
+  /// The ends that were postponed wait again.
   private mutating func repeatEnds() {
     for one in postponed {
-      sessions[one.id] = one.session
+      repeated[one.id] = one.session
       waiting.append(.end(one.id))
     }
     postponed = []

@@ -59,7 +59,11 @@ extension Namespace {
   mutating func apply(_ staged: [StagedWrite], ended: [EndedSession] = [], now: Int64) {
     let changes = staged.flatMap(\.changes)
     let isSame = staged.last?.root.isIdentical(to: root) != false && doubtful.isEmpty
-    let ended = ended.filter { !$0.session.log.isEmpty }
+    let ended = ended.filter { one in
+      // A request in doubt may be there, too.
+      !one.session.log.isEmpty
+        || doubtfulRecords.keys.contains { $0.hasPrefix(ServerRecord.prefix(of: one.session.name)) }
+    }
     guard isStored, !ended.isEmpty || !changes.isEmpty && !isSame else {
       return finish(staged, nil, now: now)
     }

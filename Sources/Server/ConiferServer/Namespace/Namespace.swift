@@ -33,6 +33,10 @@ struct Namespace: Sendable {
   var storedRules: [UInt8]?
   /// Sessions that have ended and whose operations the store refused for now.
   var postponed: [EndedSession] = []
+  /// Those of them whose ends wait again.
+  var repeated: [SessionID: Session] = [:]
+  /// Sessions whose ends are stored one by one, since their common commit failed.
+  var endsAlone: Set<SessionID> = []
   /// Whether rules or indexes were set for this database after it was prepared.
   private var hasOwnSettings = false
   /// The traffic so far.

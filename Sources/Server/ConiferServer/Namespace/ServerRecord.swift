@@ -13,6 +13,9 @@ struct ServerRecord: Hashable, Sendable {
   /// What the names of sessions' onDisconnect requests begin with.
   static let disconnect = "server/disconnect/"
 
+  /// What the names of a session's records begin with.
+  static func prefix(of session: String) -> String { "\(disconnect)\(session)/" }
+
   /// The source of rules.
   static func rules(_ source: [UInt8]?) -> [ServerRecord] {
     rules.map { ServerRecord(name: $0, bytes: source) }

@@ -65,7 +65,7 @@ extension Namespace {
     let before = root
     var (staged, ended): ([StagedWrite], [EndedSession]) = ([], [])
     for id in ids {
-      guard var session = sessions[id] else { continue }
+      guard var session = sessions[id] ?? repeated.removeValue(forKey: id) else { continue }
       for listen in session.listens.values { forget(listen) }
       session.listens = [:]
       names[session.name] = nil
