@@ -26,22 +26,10 @@ extension FirestoreCandidate {
     }
     try await measureWrites(
       round, to: 0, [(.writeFound, alone), (.writeAmong, among)], &record, query)
-    let ear = Ear()
     var times: [FirestoreWork: [Sample]] = [:]
     for _ in 0..<min(10, plan.repetitions) {
       for (work, opened) in [(FirestoreWork.firstFound, alone), (.firstAmong, among)] {
-        ear.expect(1)
-        let watch = Watch()
-        let listener = query(opened.firestore).listen(ear)
-        let (at, found) = try await ear.wait()
-        var time = watch.sample
-        time.wall = watch.wall(until: at)
-        times[work, default: []].append(time.scaled(1000))
-        listener.remove()
-        try await opened.waitUntilIdle()
-        guard found == SampleRooms.messages else {
-          throw BenchmarkFailure.lost(name, "what was given")
-        }
+        times[work, default: []].append(try await firstEvent(query(opened.firestore), opened))
       }
     }
     for (work, own) in times { record.add(work, name, own) }
@@ -123,26 +111,32 @@ extension FirestoreCandidate {
   func measureBeginnings(
     _ round: Int, _ alone: Opened, _ beside: Opened, _ record: inout FirestoreRecord
   ) async throws {
-    let ear = Ear()
     var times: [FirestoreWork: [Sample]] = [:]
     for number in 0..<plan.repetitions {
       let room = SampleRooms.room((round * plan.repetitions + number) * 3 % sample.rooms.count)
       for (work, opened) in [(FirestoreWork.first, alone), (.firstBeside, beside)] {
-        ear.expect(1)
-        let watch = Watch()
-        let listener = opened.firestore.collection(room).listen(ear)
-        let (at, found) = try await ear.wait()
-        var time = watch.sample
-        time.wall = watch.wall(until: at)
-        times[work, default: []].append(time.scaled(1000))
-        listener.remove()
-        try await opened.waitUntilIdle()
-        guard found == SampleRooms.messages else {
-          throw BenchmarkFailure.lost(name, "what was given")
-        }
+        let query = opened.firestore.collection(room)
+        times[work, default: []].append(try await firstEvent(query, opened))
       }
     }
     for (work, own) in times { record.add(work, name, own) }
+  }
+
+  /// Milliseconds until the first event of a listener that begins on a room's cached documents.
+  private func firstEvent(_ query: Query, _ opened: Opened) async throws -> Sample {
+    let ear = Ear()
+    ear.expect(1)
+    let watch = Watch()
+    let listener = query.listen(ear)
+    let (at, found) = try await ear.wait()
+    var time = watch.sample
+    time.wall = watch.wall(until: at)
+    listener.remove()
+    try await opened.waitUntilIdle()
+    guard found == SampleRooms.messages else {
+      throw BenchmarkFailure.lost(name, "what was given")
+    }
+    return time.scaled(1000)
   }
 
   /// A write until many listeners on its collection have heard it: all of one query, and each of a query of its own.
