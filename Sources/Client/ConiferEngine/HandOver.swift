@@ -2,10 +2,10 @@ package import Logging
 
 /// Closing and suspending wait until the authority in this process has answered what was written, as the queue is in memory.
 ///
-/// They wait as long as writes end, and give up when none has for ten seconds.
+/// They wait as long as writes end, and give up when none has for thirty seconds.
 package final class HandOver {
   /// How long it may take until a further write ends, in milliseconds.
-  private static let longestStandstill: Int64 = 10_000
+  private static let longestStandstill: Int64 = 30_000
 
   /// The callers that wait, by their numbers in ``drains``.
   private var numbers: [UInt64] = []
