@@ -17,9 +17,11 @@ extension FirestoreCandidate {
   }
 
   /// The same of a query of the first room, on a database without waiting writes and on one in which many wait in that room,
-  /// to documents that the query does not give; and what the query's first event takes.
+  /// to documents that the query does not give; and what the query's first event takes, also where the server has told of the
+  /// same documents and nothing waits.
   func measureAmong(
-    _ round: Int, _ alone: Opened, _ among: Opened, _ record: inout FirestoreRecord
+    _ round: Int, _ alone: Opened, _ among: Opened, _ told: Opened,
+    _ record: inout FirestoreRecord
   ) async throws {
     func query(_ firestore: Firestore) -> Query {
       firestore.collection(SampleRooms.room(0)).whereField("score", isGreaterThan: -1_000_000)
@@ -28,7 +30,9 @@ extension FirestoreCandidate {
       round, to: 0, [(.writeFound, alone), (.writeAmong, among)], &record, query)
     var times: [FirestoreWork: [Sample]] = [:]
     for _ in 0..<min(10, plan.repetitions) {
-      for (work, opened) in [(FirestoreWork.firstFound, alone), (.firstAmong, among)] {
+      for (work, opened) in [
+        (FirestoreWork.firstFound, alone), (.firstAmong, among), (.firstTold, told),
+      ] {
         times[work, default: []].append(try await firstEvent(query(opened.firestore), opened))
       }
     }

@@ -24,6 +24,8 @@ final class FirestoreCandidate {
     let beside: Opened
     /// The same, with writes that wait in the first room, to documents that no query by a score gives.
     let among: Opened
+    /// The same documents in the first room, told by the server.
+    let told: Opened
     /// Where a store is that is opened with many writes; nil of one that cannot be opened again.
     let full: String?
   }
@@ -111,7 +113,7 @@ final class FirestoreCandidate {
     guard let kept else { return }
     try await measureWrites(round, kept.alone, kept.beside, &record)
     try await measureDurability(round, kept.alone, &record)
-    try await measureAmong(round, kept.alone, kept.among, &record)
+    try await measureAmong(round, kept.alone, kept.among, kept.told, &record)
     try await measureBeginnings(round, kept.alone, kept.beside, &record)
     try await measureFanOut(round, kept.alone, &record)
     if let full = kept.full {
@@ -126,37 +128,39 @@ final class FirestoreCandidate {
   private func makeKept(_ client: Opened) async throws -> Kept {
     guard isPersistent else {
       var others: [Opened] = []
-      for place in [DraftPlace.elsewhere, .firstRoom] {
+      for drafts in [Drafts.elsewhere, .firstRoom, .told] {
         let other = database("", isOnline: true)
         _ = try await load(other)
         try await other.firestore.disableNetwork()
         if let backend = other.storage.backend {
-          try await RoomStore.queue(plan.pending, place, in: backend)
+          try await RoomStore.add(plan.pending, drafts, in: backend)
         }
         others.append(other)
       }
-      return Kept(alone: client, beside: others[0], among: others[1], full: nil)
+      return Kept(
+        alone: client, beside: others[0], among: others[1], told: others[2], full: nil)
     }
     var paths: [String] = []
-    for (name, place, count) in [
-      ("alone", DraftPlace.elsewhere, 0), ("beside", .elsewhere, plan.pending),
-      ("among", .firstRoom, plan.pending), ("full", .elsewhere, plan.queued),
+    for (name, drafts, count) in [
+      ("alone", Drafts.elsewhere, 0), ("beside", .elsewhere, plan.pending),
+      ("among", .firstRoom, plan.pending), ("told", .told, plan.pending),
+      ("full", .elsewhere, plan.queued),
     ] {
       let path = "\(directory)/\(name)"
       try FileManager.default.copyItem(atPath: self.path("client"), toPath: path)
       paths.append(path)
       let backend = try storage(path).open()
-      try await RoomStore.queue(count, place, in: backend)
+      try await RoomStore.add(count, drafts, in: backend)
       try await backend.close()
     }
     return Kept(
       alone: database(paths[0]), beside: database(paths[1]), among: database(paths[2]),
-      full: paths[3])
+      told: database(paths[3]), full: paths[4])
   }
 
   /// Ends what is open.
   func close() async throws {
-    for opened in [kept?.alone, kept?.beside, kept?.among] {
+    for opened in [kept?.alone, kept?.beside, kept?.among, kept?.told] {
       try await opened?.firestore.terminate()
     }
   }

@@ -4,7 +4,7 @@ public import Foundation
 /// What is measured of the client of documents.
 public enum FirestoreWork: String, Codable, Sendable, CaseIterable {
   case write, writeBeside, writeFound, writeAmong, durable, flush, flushes
-  case first, firstBeside, firstFound, firstAmong, fanOut, fanOutOwn, open
+  case first, firstBeside, firstFound, firstAmong, firstTold, fanOut, fanOutOwn, open
   case loadBackend, loadClient, listenBackend, listenClient
 
   /// What this process can measure: flushes only where they are counted.
@@ -26,6 +26,7 @@ public enum FirestoreWork: String, Codable, Sendable, CaseIterable {
     case .firstBeside: "the same beside writes that wait elsewhere, ms"
     case .firstFound: "a first event of 100 cached documents of a query by a number, ms"
     case .firstAmong: "the same beside writes that wait in the same collection, ms"
+    case .firstTold: "the same beside those documents as the server told of them, ms"
     case .fanOut: "a write until all listeners on its collection hear it, ms"
     case .fanOutOwn: "the same when each listens to a query of its own, ms"
     case .open: "opening with targets and waiting writes until the first event, ms"
@@ -152,6 +153,9 @@ extension FirestoreRecord {
       "a write beside \(plan.pending) in its collection, to none", .writeAmong, to: .writeFound, 1.2
     )
     add("first event beside \(plan.pending) elsewhere, to none", .firstBeside, to: .first, 1.2)
+    add(
+      "first event beside \(plan.pending) in its collection, to the same told by the server",
+      .firstAmong, to: .firstTold, 1.2)
     add("open with \(plan.queued) writes until the first event, ms", .open, 8)
     add("load, to the backend", .loadClient, to: .loadBackend, 1.5)
     add("listen to \(plan.many), to the backend", .listenClient, to: .listenBackend, 1.5)

@@ -49,23 +49,37 @@ final class RoomStore: Sendable {
     }.count
   }
 
-  /// Queues writes to documents that no server told of.
-  static func queue(
-    _ count: Int, _ place: DraftPlace, in backend: any StorageBackend
+  /// Adds drafts of documents.
+  static func add(
+    _ count: Int, _ drafts: Drafts, in backend: any StorageBackend
   ) async throws {
     let tree = try await backend.tree(named: "\(SampleRooms.database)", order: .documents)
     let lane = Lane(tree: tree)
     let time = try Timestamp(seconds: 1_714_103_200)
     for start in stride(from: 0, to: count, by: 500) {
-      let edits = try (start..<min(start + 500, count)).map { number -> StorageEdit in
-        let write = try Mutation.merge(
-          try DocumentPath(place.path(number)),
-          [
-            ("text", .value(.string("draft \(number)"))), ("read", .value(true)),
-            ("likes", .increment(1)),
-          ], in: SampleRooms.database)
-        let batch = MutationBatch([write], written: time) { Document($0, .unseen) }
-        return .enqueue(lane, batch.payload)
+      let numbers = start..<min(start + 500, count)
+      let edits: [StorageEdit]
+      switch drafts {
+      case .elsewhere, .firstRoom:
+        edits = try numbers.map { number in
+          let write = try Mutation.merge(
+            try DocumentPath(drafts.path(number)),
+            [
+              ("text", .value(.string("draft \(number)"))), ("read", .value(true)),
+              ("likes", .increment(1)),
+            ], in: SampleRooms.database)
+          let batch = MutationBatch([write], written: time) { Document($0, .unseen) }
+          return .enqueue(lane, batch.payload)
+        }
+      case .told:
+        let documents = try numbers.map { number in
+          DocumentEdit.put(
+            Document(
+              try DocumentPath(drafts.path(number)),
+              .found(["text": .string("draft \(number)"), "read": true, "likes": 1]),
+              version: time, readTime: time))
+        }
+        edits = [.documents(tree, documents)]
       }
       let level = min(.process, backend.traits.store.strongest)
       _ = try await onThread { try backend.commitAndWait(edits, level) }
@@ -75,18 +89,20 @@ final class RoomStore: Sendable {
   func close() async throws { try await backend.close() }
 }
 
-/// Where writes wait.
-enum DraftPlace {
-  /// In collections of their own, ten in each.
+/// Documents besides those that the client was told of, which no query by a score gives.
+enum Drafts {
+  /// Writes that wait, in collections of their own, ten in each.
   case elsewhere
-  /// In the first room.
+  /// Writes that wait in the first room.
   case firstRoom
+  /// The same documents in the first room, after the server has told of them.
+  case told
 
   /// The path of a draft.
   func path(_ number: Int) -> String {
     switch self {
     case .elsewhere: "drafts/d\(number / 10)/parts/p\(number % 10)"
-    case .firstRoom: "\(SampleRooms.room(0))/draft\(number)"
+    case .firstRoom, .told: "\(SampleRooms.room(0))/draft\(number)"
     }
   }
 }

@@ -110,27 +110,27 @@ extension ResourcePath {
   /// - Throws: `invalidPath` when it is empty or has an empty segment.
   init(parsing text: String) throws(DocumentError) {
     var rest = text[...]
-    if rest.utf8.first == UInt8(ascii: "/") {
-      rest = rest[rest.utf8.index(after: rest.startIndex)...]
-    }
-    if rest.utf8.last == UInt8(ascii: "/") {
-      rest = rest[..<rest.utf8.index(before: rest.endIndex)]
-    }
+    if rest.utf8.first == UInt8(ascii: "/") { rest = Substring(rest.utf8.dropFirst()) }
+    if rest.utf8.last == UInt8(ascii: "/") { rest = Substring(rest.utf8.dropLast()) }
     guard !rest.utf8.isEmpty else {
       throw DocumentError(.invalidPath, "A path is empty. Name a collection or a document.")
     }
-    var previous = UInt8(ascii: "/")
-    for byte in rest.utf8 {
-      if byte == UInt8(ascii: "/"), previous == byte {
-        throw DocumentError(
-          .invalidPath, "The path '\(text)' has an empty segment. Remove the doubled slash.")
-      }
-      previous = byte
-    }
-    if previous == UInt8(ascii: "/") {
+    let path = rest.utf8.count == text.utf8.count ? text : String(rest)
+    guard !Self.hasEmptySegment(path) else {
       throw DocumentError(
         .invalidPath, "The path '\(text)' has an empty segment. Remove the doubled slash.")
     }
-    self.init(unchecked: String(rest))
+    self.init(unchecked: path)
+  }
+
+  private static func hasEmptySegment(_ text: String) -> Bool {
+    text.lendUTF8 { bytes in
+      var previous = UInt8(ascii: "/")
+      for byte in bytes {
+        if byte == UInt8(ascii: "/"), previous == byte { return true }
+        previous = byte
+      }
+      return previous == UInt8(ascii: "/")
+    }
   }
 }

@@ -13,6 +13,11 @@ package struct LentReader {
 
   @inlinable package var remaining: Int { bytes.count - at }
 
+  /// The bytes that are still to be read.
+  @inlinable package var rest: UnsafeRawBufferPointer {
+    UnsafeRawBufferPointer(rebasing: bytes[at...])
+  }
+
   /// The next byte, which is not consumed.
   @inlinable package var next: UInt8? { at < bytes.count ? bytes[at] : nil }
 

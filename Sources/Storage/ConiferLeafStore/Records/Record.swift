@@ -19,8 +19,8 @@ package enum Record {
       var writer = LentWriter(UnsafeMutableRawBufferPointer(rebasing: bytes[overhead...]))
       payload.withUnsafeBytes { writer.append($0) }
       rest.withUnsafeBytes { writer.append($0) }
-      bytes.storeBytes(
-        of: checksum(space, key, writer.written).littleEndian, as: UInt32.self)
+      let sum = key.withUnsafeBytes { checksum(space, $0, writer.written) }
+      bytes.storeBytes(of: sum.littleEndian, as: UInt32.self)
       count = size
     }
   }
@@ -36,16 +36,23 @@ package enum Record {
   }
 
   /// Whether a lent value is what was stored under this key.
-  package static func isIntact(_ space: Space, _ key: Bytes, _ value: UnsafeRawBufferPointer)
-    -> Bool
-  {
+  package static func isIntact(
+    _ space: Space, _ key: Bytes, _ value: UnsafeRawBufferPointer
+  ) -> Bool {
+    key.withUnsafeBytes { isIntact(space, $0, value) }
+  }
+
+  /// Whether a lent value is what was stored under this lent key.
+  package static func isIntact(
+    _ space: Space, _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer
+  ) -> Bool {
     guard value.count >= overhead else { return false }
     let stored = UInt32(littleEndian: value.loadUnaligned(as: UInt32.self))
     return stored == checksum(space, key, UnsafeRawBufferPointer(rebasing: value[overhead...]))
   }
 
   private static func checksum(
-    _ space: Space, _ key: Bytes, _ payload: UnsafeRawBufferPointer
+    _ space: Space, _ key: UnsafeRawBufferPointer, _ payload: UnsafeRawBufferPointer
   ) -> UInt32 {
     let seed = XXHash64.hash(key, seed: UInt64(space.id))
     return UInt32(truncatingIfNeeded: XXHash64.hash(payload, seed: seed))

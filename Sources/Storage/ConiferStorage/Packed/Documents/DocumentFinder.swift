@@ -37,18 +37,18 @@ struct DocumentFinder {
     }
     let target = query.target
     let indexes = try DocumentIndexes.indexes(view, lane.tree)
-    let pending = try pending(target.source)
+    let pending = try overlays.waiting(for: target)
     let stored = SnapshotDocuments(documents)
     let matches = MatchesExecutor(
       view: view, lane: lane, target: target, indexes: indexes.ready, documents: stored,
-      pending: pending)
+      overlays: overlays, pending: pending)
     let matched = if let id { try matches.find(id) } else { FoundDocuments?.none }
     var found =
       if let matched {
         matched
       } else {
         try DocumentExecutor(
-          target, view, indexes.ready, stored, allowance, isLeftOut: { pending[$0] != nil }
+          target, view, indexes.ready, stored, allowance, isLeftOut: pending.contains
         ).find()
       }
     try addPending(pending, over: &found, target)
@@ -59,54 +59,41 @@ struct DocumentFinder {
     return DocumentAnswer(query.limit?.side == .last ? result.reversed() : result, explanation)
   }
 
-  /// The waiting writes to documents of a source.
-  private func pending(
-    _ source: DocumentQuery.Source
-  ) throws(StoreError) -> [DocumentPath: Overlay] {
-    let found: [Overlay]
-    switch source {
-    case .document(let path): found = try overlays.overlay(path).map { [$0] } ?? []
-    case .collection(let collection): found = try overlays.all(in: collection)
-    case .group(let id): found = try overlays.all(inGroup: id)
-    }
-    return Dictionary(found.map { ($0.path, $0) }) { $1 }
-  }
-
   /// Adds the documents that waiting writes change and that match then.
   ///
   /// Of a document whose fields are all written, the server's word is read only if it is among those
   /// that are given.
   private func addPending(
-    _ pending: [DocumentPath: Overlay], over found: inout FoundDocuments, _ target: DocumentTarget
+    _ pending: WaitingDocuments, over found: inout FoundDocuments, _ target: DocumentTarget
   ) throws(StoreError) {
+    var bases = AscendingDocuments(documents)
     var added: [Document] = []
-    for overlay in pending.values where overlay.effect != .delete {
-      let base =
-        overlay.needsFields
-        ? try base(of: overlay, &found) : Document(overlay.path, .unseen)
-      let document = overlay.applied(to: base)
+    for row in pending.rows {
+      var base = Document(row.path, .unseen)
+      if let open = row.open {
+        switch try bases.find(row.path, open) {
+        case .unseen where !open.isEmpty: continue
+        case .unseen: break
+        case .outside:
+          found.documentsRead += 1
+          continue
+        case .document(let document):
+          found.countDocument()
+          base = document
+        }
+      }
+      let document = try overlays.overlay(row).applied(to: base)
       if target.matches(document) { added.append(document) }
     }
     guard !added.isEmpty else { return }
     let all = (found.documents + added).sorted { target.compare($0, $1) < 0 }
     found.documents = target.limit.map { Array(all.prefix($0)) } ?? all
     for index in found.documents.indices {
-      guard let overlay = pending[found.documents[index].path], !overlay.needsFields else {
-        continue
-      }
-      found.documents[index] = overlay.applied(to: try base(of: overlay, &found))
+      guard let row = pending.row(found.documents[index].path), row.open == nil else { continue }
+      let base = try documents.document(row.path)
+      if base.state != .unseen { found.countDocument() }
+      found.documents[index] = try overlays.overlay(row).applied(to: base)
     }
-  }
-
-  private func base(
-    of overlay: Overlay, _ found: inout FoundDocuments
-  ) throws(StoreError) -> Document {
-    let base = try documents.document(overlay.path)
-    if base.state != .unseen {
-      found.documentsRead += 1
-      found.documentsDecoded += 1
-    }
-    return base
   }
 
   private func explanation(

@@ -79,7 +79,8 @@ struct DocumentReader<Runs: RunSource> {
     return try document(path, at: cursor)
   }
 
-  private func document(
+  /// The document that a cursor is at.
+  func document(
     _ path: DocumentPath, at cursor: LeafCursor<Runs>
   ) throws(StoreError) -> Document {
     guard let document = try withValue(at: cursor, { DocumentRecord.decode(path, $0) }) else {
@@ -90,7 +91,7 @@ struct DocumentReader<Runs: RunSource> {
 
   /// Lends the value of a document, also of one that is stored in chunks; nil when the closure
   /// returns nil.
-  private func withValue<R>(
+  func withValue<R>(
     at cursor: LeafCursor<Runs>, _ body: (UnsafeRawBufferPointer) -> R?
   ) throws(StoreError) -> R? {
     try runs.reader.withDocument(

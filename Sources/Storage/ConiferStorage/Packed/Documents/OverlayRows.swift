@@ -11,7 +11,7 @@ import ConiferTree
 /// fields, 2, fields and their mask, or 3 for a deletion; then, with a flag, the mask of the fields
 /// whose previous values are the document's.
 struct OverlayRows {
-  private enum Effect {
+  enum Effect {
     static let set: UInt8 = 1
     static let patch: UInt8 = 2
     static let delete: UInt8 = 3
@@ -40,12 +40,17 @@ struct OverlayRows {
   /// The row of a document.
   func key(_ path: DocumentPath) -> Bytes { key(Spaces.overlays, path) }
 
-  /// The row of a document in a space: in the earlier one its key does not begin with an id.
+  /// The row of a document in a space.
   func key(_ space: Space, _ path: DocumentPath) -> Bytes {
-    let id = space == Spaces.overlays ? Self.segment(path.collection.id) : []
-    let name = id + DocumentKey.encode(path)
+    let name = Self.name(space, path)
     guard name.count > Self.longestKey else { return prefix + name }
     return prefix + name.prefix(Self.longestKey) + StoreKey.number(XXHash64.hash(name))
+  }
+
+  /// What the row of a document is named by in a space: in the earlier one without the id of its collection.
+  fileprivate static func name(_ space: Space, _ path: DocumentPath) -> Bytes {
+    let id = space == Spaces.overlays ? segment(path.collection.id) : []
+    return id + DocumentKey.encode(path)
   }
 
   fileprivate static func segment(_ id: String) -> Bytes {
@@ -92,30 +97,72 @@ struct OverlayRows {
   ///
   /// - Throws: as `overlay`.
   func all(in collection: CollectionPath? = nil) throws(StoreError) -> [Overlay] {
-    try overlays(collection.map { .collection($0) } ?? .all)
+    var found: [Overlay] = []
+    try forEach(collection.map { .collection($0) } ?? .all) { _, path, content in
+      Self.overlay(path, content).map { found.append($0.overlay) } != nil
+    }
+    return found.sorted { $0.path < $1.path }
   }
 
-  /// All overlays of documents in collections with an id, in the order of the documents.
+  /// The documents of a target's source that waiting writes change, as far as their rows alone tell whether they match.
+  ///
+  /// - Throws: as `overlay`, but for rows of documents that do not match.
+  func waiting(for target: DocumentTarget) throws(StoreError) -> WaitingDocuments {
+    let sieve = OverlaySieve(target)
+    var waiting = WaitingDocuments()
+    let wanted: Wanted =
+      switch target.source {
+      case .document(let path): .document(path)
+      case .collection(let collection): .collection(collection)
+      case .group(let id): .group(id)
+      }
+    try forEach(wanted) { space, path, content in
+      switch sieve.result(content) {
+      case .outside: waiting.addOutside(path)
+      case .mayMatch(let open):
+        let row = WaitingDocuments.Row(
+          path: path, open: open, space: space, content: Bytes(content.rest))
+        waiting.add(row)
+      }
+      return true
+    }
+    waiting.sort()
+    return waiting
+  }
+
+  /// The overlay of a row that `waiting(for:)` found.
   ///
   /// - Throws: as `overlay`.
-  func all(inGroup id: String) throws(StoreError) -> [Overlay] { try overlays(.group(id)) }
+  func overlay(_ row: WaitingDocuments.Row) throws(StoreError) -> Overlay {
+    let (overlay, isLater) = row.content.withUnsafeBytes { bytes in
+      (Self.overlay(row.path, LentReader(bytes))?.overlay, Self.isLater(LentReader(bytes)))
+    }
+    if let overlay { return overlay }
+    throw isLater ? Self.later : Damage.error(row.space, key(row.space, row.path))
+  }
 
   /// The documents of all overlays, or of those of one collection, in their order; also of those that a later version wrote.
   func paths(in collection: CollectionPath? = nil) throws(StoreError) -> [DocumentPath] {
-    Set(try rows(of: collection.map { .collection($0) } ?? .all).map(\.path)).sorted()
+    var paths: [DocumentPath] = []
+    try forEach(collection.map { .collection($0) } ?? .all) { _, path, _ in
+      paths.append(path)
+      return true
+    }
+    return paths.sorted()
   }
 
   /// The document of a row, whatever version wrote it; nil for a damaged row.
   static func path(_ row: Row) -> DocumentPath? {
     Record.open(row.space, row.key, row.value)?.withUnsafeBytes { bytes in
       var reader = LentReader(bytes)
-      return reader.text().flatMap { try? DocumentPath($0) }
+      return path(&reader)
     }
   }
 
   /// Which overlays are asked for.
   private enum Wanted {
     case all
+    case document(DocumentPath)
     case collection(CollectionPath)
     case group(String)
 
@@ -124,6 +171,7 @@ struct OverlayRows {
       let isByID = space == Spaces.overlays
       return switch self {
       case .all: []
+      case .document(let path): OverlayRows.name(space, path)
       case .collection(let collection):
         (isByID ? OverlayRows.segment(collection.id) : []) + DocumentKey.encode(collection)
       case .group(let id): isByID ? OverlayRows.segment(id) : []
@@ -133,33 +181,49 @@ struct OverlayRows {
     func contains(_ path: DocumentPath) -> Bool {
       switch self {
       case .all: true
+      case .document(let document): path == document
       case .collection(let collection): collection.contains(path)
       case .group(let id): path.collection.id.utf8.elementsEqual(id.utf8)
       }
     }
   }
 
-  private func overlays(_ wanted: Wanted) throws(StoreError) -> [Overlay] {
-    var found: [DocumentPath: Overlay] = [:]
-    // Of two rows that in the newer space comes first.
-    for (row, path) in try rows(of: wanted) where found[path] == nil {
-      found[path] = try Self.overlay(row)
-    }
-    return found.values.sorted { $0.path < $1.path }
-  }
-
-  private func rows(of wanted: Wanted) throws(StoreError) -> [(row: Row, path: DocumentPath)] {
-    var rows: [(row: Row, path: DocumentPath)] = []
-    for space in try spaces() {
+  /// Lends each row that is asked for: its document and the bytes behind that. Each document comes once; of two rows that of
+  /// the newer space is taken.
+  ///
+  /// - Parameter visit: returns false for bytes that it cannot read.
+  /// - Throws: as `overlay`.
+  private func forEach(
+    _ wanted: Wanted, _ visit: (Space, DocumentPath, LentReader) -> Bool
+  ) throws(StoreError) {
+    let spaces = try spaces()
+    // Few stores have earlier rows.
+    var seen: Set<DocumentPath>? = spaces.count > 1 ? [] : nil
+    for space in spaces {
       // Where the bytes are longer than a row holds, and of earlier rows of a group, others are among them.
       let start = prefix + wanted.beginning(space).prefix(Self.longestKey)
-      for (key, value) in try view.entries(space, prefix: start) {
-        let row = Row(space: space, key: key, value: value)
-        guard let path = Self.path(row) else { throw Damage.error(space, key) }
-        if wanted.contains(path) { rows.append((row, path)) }
+      var failure: StoreError?
+      try view.walk(space, .atOrAfter(start)) { key, value in
+        guard key.starts(with: start) else { return .stop }
+        failure = value.withUnsafeBytes { value in
+          key.withUnsafeBytes { key in
+            guard Record.isIntact(space, key, value) else { return Damage.error(space, Bytes(key)) }
+            var reader = LentReader(UnsafeRawBufferPointer(rebasing: value[Record.overhead...]))
+            guard let path = Self.path(&reader) else { return Damage.error(space, Bytes(key)) }
+            guard wanted.contains(path), seen?.insert(path).inserted ?? true else { return nil }
+            if visit(space, path, reader) { return nil }
+            return Self.isLater(reader) ? Self.later : Damage.error(space, Bytes(key))
+          }
+        }
+        return failure == nil ? .next : .stop
       }
+      if let failure { throw failure }
     }
-    return rows
+  }
+
+  /// The document of a row, which its payload begins with.
+  private static func path(_ reader: inout LentReader) -> DocumentPath? {
+    reader.text().flatMap { try? DocumentPath($0) }
   }
 
   static func overlay(_ row: Row) throws(StoreError) -> Overlay { try content(row).overlay }
@@ -197,9 +261,13 @@ struct OverlayRows {
   /// Whether bytes that are not a valid row have an effect that only a later version knows.
   private static func isLater(_ payload: UnsafeRawBufferPointer) -> Bool {
     var reader = LentReader(payload)
-    guard let text = reader.text(), (try? DocumentPath(text)) != nil, let byte = reader.byte()
-    else { return false }
-    return byte & ~Effect.hasStampedMask > Effect.delete
+    return path(&reader) != nil && isLater(reader)
+  }
+
+  /// The same of the bytes behind the path.
+  private static func isLater(_ content: LentReader) -> Bool {
+    var reader = content
+    return reader.byte().map { $0 & ~Effect.hasStampedMask > Effect.delete } ?? false
   }
 
   /// The overlay of a document, if its row lists the fields whose previous values are the
@@ -220,8 +288,15 @@ struct OverlayRows {
     _ payload: UnsafeRawBufferPointer
   ) -> (overlay: Overlay, hasStampedMask: Bool)? {
     var reader = LentReader(payload)
-    guard let text = reader.text(), let path = try? DocumentPath(text), let byte = reader.byte()
-    else { return nil }
+    return path(&reader).flatMap { overlay($0, reader) }
+  }
+
+  /// - Parameter content: the bytes behind the path.
+  private static func overlay(
+    _ path: DocumentPath, _ content: LentReader
+  ) -> (overlay: Overlay, hasStampedMask: Bool)? {
+    var reader = content
+    guard let byte = reader.byte() else { return nil }
     let effect: Overlay.Effect
     switch byte & ~Effect.hasStampedMask {
     case Effect.set:

@@ -9,8 +9,9 @@ struct MatchesExecutor {
   let target: DocumentTarget
   let indexes: [DocumentIndexRows]
   let documents: SnapshotDocuments
-  /// The waiting writes of the lane to documents of the source.
-  let pending: [DocumentPath: Overlay]
+  let overlays: OverlayRows
+  /// The documents of the source that waiting writes of the lane change.
+  let pending: WaitingDocuments
 
   /// The documents that match and have no waiting writes, sorted, up to the limit. Nil when another
   /// plan is better, or when the matches are not enough to answer the query.
@@ -37,15 +38,16 @@ struct MatchesExecutor {
     var matched: [Document] = []
     let paths = Array(matches.union(changed))
     for (path, document) in zip(paths, try documents.documents(paths)) {
-      if document != nil {
-        found.documentsRead += 1
-        found.documentsDecoded += 1
-      }
+      if document != nil { found.countDocument() }
       let base = document ?? Document(path, .unseen)
-      let shown = pending[path]?.applied(to: base) ?? base
-      guard target.matches(shown) else { continue }
-      if matches.contains(path) { matched.append(shown) }
-      if pending[path] == nil { found.documents.append(shown) }
+      guard !pending.isOutside(path) else { continue }
+      let row = pending.row(path)
+      let shown = try row.map { (row) throws(StoreError) in
+        try overlays.overlay(row).applied(to: base)
+      }
+      guard target.matches(shown ?? base) else { continue }
+      if matches.contains(path) { matched.append(shown ?? base) }
+      if row == nil { found.documents.append(base) }
     }
     guard isFull(matched, of: matches.count, version) else { return nil }
     found.documents.sort { target.compare($0, $1) < 0 }
@@ -65,7 +67,7 @@ struct MatchesExecutor {
     else {
       return false
     }
-    return pending[last.path] == nil && last.readTime <= version.time
+    return !pending.contains(last.path) && last.readTime <= version.time
   }
 
   /// Whether declared indexes serve the target with fewer rows than matches and changes have.

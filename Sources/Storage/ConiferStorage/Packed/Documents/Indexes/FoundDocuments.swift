@@ -29,4 +29,10 @@ struct FoundDocuments {
   var documentsRead = 0
   /// How many of them were decoded whole.
   var documentsDecoded = 0
+
+  /// Counts a document that was decoded whole.
+  mutating func countDocument() {
+    documentsRead += 1
+    documentsDecoded += 1
+  }
 }
