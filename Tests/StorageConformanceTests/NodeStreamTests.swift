@@ -25,11 +25,13 @@ struct NodeStreamTests {
 
   @Test("A right one holds the stream, and trains a dictionary")
   func right() async throws {
-    #expect(try await Self.held(Tested.memory(.none)) == [15])
+    let plain = try await Self.held(Tested.memory(.none))
+    #expect(plain == [15])
     let record = CheckRecord()
-    try await CheckRecord.$current.withValue(record) {
-      #expect(try await Self.held(Tested.memory(.standard)) == [15])
+    let packed = try await CheckRecord.$current.withValue(record) {
+      try await Self.held(Tested.memory(.standard))
     }
+    #expect(packed == [15])
     #expect(record.counts[NodeStream.withDictionary] != nil)
   }
 
@@ -39,7 +41,7 @@ struct NodeStreamTests {
   func flawed(_ defect: FlawedEviction.Defect, _ anomaly: Anomaly) async throws {
     let factory = FlawedEviction.factory(defect)
     let failure = await #expect(throws: ConformanceFailure.self) {
-      try await Self.held(factory)
+      _ = try await Self.held(factory)
     }
     #expect(failure?.anomaly == anomaly, "\(failure?.description ?? "not caught")")
   }

@@ -20,7 +20,7 @@ internal import ConiferStorage
 ///     }
 public final class Kills {
   /// The number of kills after which a new store is made. The few kills of a variant have as many stores.
-  private static func life(_ factory: BackendFactory) -> Int { factory.isVariant ? 5 : 20 }
+  private static func life(_ factory: BackendFactory) -> Int { factory.isVariant ? 2 : 20 }
 
   /// Where the children find the store; removed by `finish`.
   public let directory: String
@@ -39,12 +39,13 @@ public final class Kills {
   ///   number.
   public init(of factory: BackendFactory) throws {
     self.factory = factory
-    numbers = 1...factory.share(of: try Variable.count("CONIFER_KILLS") ?? 200)
+    let count = try Variable.count("CONIFER_KILLS") ?? 200
+    numbers = 1...(factory.isVariant ? (count + 9) / 10 : count)
     directory = try System.makeTemporaryDirectory()
   }
 
   /// The numbers of the kills: 200 of them, or as many as `CONIFER_KILLS` in the environment says; of a variant
-  /// a quarter.
+  /// a tenth.
   public let numbers: ClosedRange<Int>
 
   private static func number(_ factory: BackendFactory, _ kill: Int) -> Int {
