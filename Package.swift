@@ -320,7 +320,8 @@ let package = Package(
       "ConiferEncryption",
       [
         "ConiferEncryption", "ConiferStorage", "ConiferDocument", "ConiferKeyValue", "ConiferTree",
-        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "StorageConformance", "TestSupport",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "JournalStore",
+        "StorageConformance", "TestSupport",
       ]),
     tests(
       "ConiferLMDB",
@@ -350,7 +351,8 @@ let package = Package(
       [
         "StorageConformance", "ConiferStorage", "ConiferLeafStore", "ConiferKeyValue",
         "ConiferTree", "ConiferQuery", "ConiferDocument",
-        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "TestSupport",
+        "ConiferLMDB", "ConiferSQLite", "ConiferLog", "ConiferRocksDB", "ConiferEncryption",
+        "TestSupport",
       ]),
     tests(
       "ConiferWire",

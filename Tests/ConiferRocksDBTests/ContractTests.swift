@@ -32,7 +32,12 @@
     @Test("The kit passes", arguments: StoreCheck.all(for: usual))
     func contract(_ check: StoreCheck) async throws { try await check.run(Self.usual) }
 
-    @Test("The kit passes with little memory", arguments: StoreCheck.all(for: tiny))
+    /// Failing disks are tried with little memory in the long run alone, which makes every operation fail.
+    static let ofTiny = StoreCheck.all(for: tiny).filter {
+      $0.group != "faults" || Files.variable("CONIFER_FAULTS") == "all"
+    }
+
+    @Test("The kit passes with little memory", arguments: ofTiny)
     func flushing(_ check: StoreCheck) async throws { try await check.run(Self.tiny) }
 
     static func factory(_ compression: Compression) -> BackendFactory {

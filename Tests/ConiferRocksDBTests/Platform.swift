@@ -23,6 +23,9 @@
       return name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
     }
 
+    /// A variable of the environment.
+    static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
     /// Dies as a process does that the system kills.
     static func die() { kill(getpid(), SIGKILL) }
   }

@@ -52,12 +52,27 @@ struct MutationTests {
     arguments: StoreMutation.all(for: ofSQLite))
   func sqlite(_ mutation: StoreMutation) async throws { try await mutation.run(Self.ofSQLite) }
 
+  #if RocksDB
+    static let ofRocksDB = StoreFactory(
+      name: "rocksdb",
+      declared: StoreTraits(
+        longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 256, strongest: .power,
+        isPersistent: true),
+      ownerFile: "owner", worksInBackground: true
+    ) { (path) throws(StoreError) in try RocksDBStore(at: path) }
+
+    @Test(
+      "Over RocksDB", .enabled(if: Variable.asksForAllMutations),
+      arguments: StoreMutation.all(for: ofRocksDB))
+    func rocksdb(_ mutation: StoreMutation) async throws { try await mutation.run(Self.ofRocksDB) }
+  #endif
+
   #if os(Linux)
     /// Faults that only a power loss or a failing disk shows, of each kind one.
     static let crashing = StoreMutation.every.filter {
       [
-        "Every 64th batch is two commits", "An empty batch at .power syncs nothing",
-        "Hardening returns before it has synced", "Hardening that failed returns",
+        "Every 64th batch is two commits", "Closing syncs nothing",
+        "Hardening returns before it has synced", "Suspending that failed returns",
       ].contains($0.name)
     }
 

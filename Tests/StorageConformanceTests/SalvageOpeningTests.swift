@@ -20,7 +20,7 @@ import Testing
 /// A store that is damaged beyond its records is set aside whole when it is opened, and its queue goes on
 /// in a new one; whatever moment the process dies at, the next opening goes on.
 @Suite struct SalvageOpeningTests {
-  private static let kinds = ["lmdb", "sqlite", "log"]
+  static let kinds = ["lmdb", "sqlite", "log"]
 
   /// Segments so small that the data has some of its own.
   private static var small: LogOptions {
@@ -29,7 +29,7 @@ import Testing
     return options
   }
 
-  private static func configuration(
+  static func configuration(
     _ kind: String, _ directory: String, role: StoreRole = .cache
   ) -> StorageConfiguration {
     let (path, options) = (directory + "/store", StorageOptions(role: role))
@@ -41,7 +41,7 @@ import Testing
   }
 
   /// A store with queue, pins and data, damaged so that it cannot be opened.
-  private static func damaged(_ kind: String, _ directory: String) async throws {
+  static func damaged(_ kind: String, _ directory: String) async throws {
     let backend = try configuration(kind, directory).open()
     let tree = try await backend.tree(named: "main")
     let lane = Lane(tree: tree, identity: "ann")
@@ -102,7 +102,7 @@ import Testing
   }
 
   /// The bytes of the files of a directory, but for those that only say who has it open.
-  private static func files(_ directory: String) throws -> [String: [UInt8]] {
+  static func files(_ directory: String) throws -> [String: [UInt8]] {
     var files: [String: [UInt8]] = [:]
     for name in try Directory.names(in: directory) where name != "owner" && name != "lock.mdb" {
       files[name] = ConiferStorage.Platform.read("\(directory)/\(name)", limit: 1 << 27)
@@ -110,7 +110,7 @@ import Testing
     return files
   }
 
-  private static func writes(_ backend: any StorageBackend) throws -> [UInt64] {
+  static func writes(_ backend: any StorageBackend) throws -> [UInt64] {
     try backend.read { (view) throws(StoreError) in
       guard let tree = try view.trees().first?.id else { return [] }
       let lane = Lane(tree: tree, identity: "ann")
@@ -286,6 +286,7 @@ import Testing
       }
       let (backend, _) = try await Self.configuration(kind, directory).openOrSalvage()
       #expect(try Self.writes(backend) == Array(2...20), "\(words)")
+      try backend.requireSound()
       try await backend.close()
       #expect(try Self.files(directory + "/store.damaged") == files, "\(words)")
     }
@@ -386,6 +387,7 @@ import Testing
         try view.pins(TreeID(rawValue: 1)).count
       }
       #expect(pins == 1, "\(words)")
+      try backend.requireSound()
       try await backend.close()
       #expect(try Self.files(directory + "/store.damaged") == files, "\(words)")
       #expect(Directory.isMissing(directory + "/store/unfinished"), "\(words)")

@@ -138,6 +138,7 @@ public struct StoreCheck: Sendable, Identifiable, CustomStringConvertible {
       Conditional("power loss", powerLosses) { factory in
         factory.declared.isPersistent ? IOSession.reason : forgets
       },
+      Conditional("damage", damages) { $0.declared.isPersistent ? nil : forgets },
       Conditional("faults", faults) { factory in
         guard factory.declared.isPersistent else { return forgets }
         return factory.declared.longestKey < 510 ? "has keys too short" : IOSession.reason

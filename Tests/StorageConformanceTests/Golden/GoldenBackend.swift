@@ -67,8 +67,12 @@ enum GoldenBackend: String, CaseIterable, Sendable {
   #endif
 
   /// Opens the backend without a budget, so that all stays that was written.
-  func open(_ path: String, small: Bool = false) throws -> any StorageBackend {
-    let options = StorageOptions(budget: nil, durability: .process)
+  ///
+  /// - Parameter layer: the encryption of an encrypted store.
+  func open(
+    _ path: String, small: Bool = false, _ layer: (any StoreLayer)? = nil
+  ) throws -> any StorageBackend {
+    let options = StorageOptions(budget: nil, durability: .process, encryption: layer)
     switch self {
     case .lmdb: return try StorageConfiguration.lmdb(at: path, options: options).open()
     case .sqlite: return try StorageConfiguration.sqlite(at: path, options: options).open()

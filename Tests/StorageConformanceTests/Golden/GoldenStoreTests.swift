@@ -51,7 +51,7 @@ struct GoldenStoreTests {
   func opens(_ kind: GoldenBackend, _ format: Int) async throws {
     let (scratch, manifest) = try copy(kind, format)
     var backend = try kind.open(scratch.store)
-    expectSame(try StateText.of(backend), manifest)
+    StateText.expectSame(try StateText.of(backend), manifest)
     let (trees, incidents) = try backend.read { (view) throws(StoreError) in
       (try view.trees(), try view.incidents().count)
     }
@@ -77,17 +77,8 @@ struct GoldenStoreTests {
     #expect(try backend.read { (view) throws(StoreError) in try view.node(chat, .root) } == root)
     #expect(root[Path("rooms/r1/message1008/text")] == "written by a later version")
     // What is not cached is as it was before housekeeping.
-    func rest(_ text: String) -> [Substring] {
-      var isUsage = false
-      return text.split(separator: "\n").filter { line in
-        if line.hasSuffix("\"usage\": {") { isUsage = true }
-        defer { if line.hasSuffix("}") { isUsage = false } }
-        return !isUsage && !line.contains("lastUse")
-      }
-    }
-    expectSame(
-      rest(try StateText.of(backend)).joined(separator: "\n"),
-      rest(before).joined(separator: "\n"))
+    StateText.expectSame(
+      StateText.withoutUsage(try StateText.of(backend)), StateText.withoutUsage(before))
     // Usage is what a scan finds.
     try await backend.close()
     try expectExactUsage(kind, scratch.store)
@@ -133,16 +124,5 @@ struct GoldenStoreTests {
     }
     view.close()
     try store.close()
-  }
-
-  /// Compares line by line, and shows the first difference alone.
-  private func expectSame(_ found: String, _ expected: String) {
-    let found = found.split(separator: "\n")
-    let expected = expected.split(separator: "\n")
-    for (number, pair) in zip(found, expected).enumerated() where pair.0 != pair.1 {
-      Issue.record("line \(number + 1) is \(pair.0), not \(pair.1)")
-      return
-    }
-    #expect(found.count == expected.count)
   }
 }

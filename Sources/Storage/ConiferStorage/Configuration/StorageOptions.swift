@@ -63,6 +63,8 @@ public struct StorageOptions: Hashable, Sendable {
   public var encryption: (any StoreLayer)?
   /// About how long a slice of an eviction holds the commits that come meanwhile; tests make it short.
   package var evictionSlice = Duration.milliseconds(3)
+  /// The fewest bytes of a tree's newly packed data for which a dictionary is tried; tests make it few.
+  package var leastTraining = DictionaryTrainer.leastNew
   /// Where the mark of how far the store was synced lies; nil for none. A `StorageConfiguration` says it
   /// when it opens.
   package var markDirectory: String?

@@ -152,6 +152,11 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
         $0.declared.isPersistent && $0.declared.strongest == .power
           ? IOSession.reason : "promises nothing about power loss"
       },
+      Conditional(checks: nodePowerLosses) {
+        guard $0.evicts else { return "keeps no budget by itself" }
+        return $0.declared.isPersistent && $0.declared.strongest == .power
+          ? IOSession.reason : "promises nothing about power loss"
+      },
       Conditional(checks: documentPowerLosses) {
         guard $0.keepsDocuments && $0.evicts else { return "keeps no documents within a budget" }
         return $0.declared.isPersistent && $0.declared.strongest == .power
@@ -159,6 +164,10 @@ public struct BackendCheck: Sendable, CustomStringConvertible {
       },
       Conditional(checks: faults()) {
         $0.declared.isPersistent ? IOSession.reason : "keeps nothing"
+      },
+      Conditional(checks: workloadFaults) {
+        guard $0.evicts else { return "keeps no budget by itself" }
+        return $0.declared.isPersistent ? IOSession.reason : "keeps nothing"
       },
       Conditional(checks: compression + dictionaries) {
         $0.options.compression == .none ? "does not compress" : nil

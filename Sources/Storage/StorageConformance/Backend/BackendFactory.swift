@@ -27,7 +27,7 @@ public struct BackendFactory: Sendable, CustomStringConvertible {
   /// failure prints; nil when it is unknown.
   public let tests: String?
   /// Whether this backend is also tested completely under other options. Then it gets a quarter of
-  /// the sampled crashes and faults.
+  /// the sampled crashes and faults, and a tenth of the kills and the damage.
   public private(set) var isVariant = false
   /// Opens a backend on the files of a directory that exists; makes them when there are none.
   public let open:

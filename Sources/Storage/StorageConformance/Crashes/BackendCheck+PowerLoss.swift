@@ -70,6 +70,20 @@ extension BackendCheck {
     ]
   }
 
+  /// Power cuts in a stream of nodes.
+  static let nodePowerLosses: [BackendCheck] = [
+    BackendCheck(
+      .powerLoss, "evicted nodes stay gone, pinned ones stay, with dictionaries and indexes"
+    ) { fixture in
+      guard let stream = NodeStream(fixture.factory) else { throw NotApplicable("evicts nothing") }
+      let count = try await cut(fixture.factory, from: 4001, commits: 16, half: true) { _ in stream
+      }
+      CheckRecord.current?.count("points of power loss", count.points)
+      CheckRecord.current?.count("images of power loss with evictions", count.images)
+      try stream.requireDictionary()
+    }
+  ]
+
   /// Power cuts in a stream of documents.
   static let documentPowerLosses: [BackendCheck] = [
     BackendCheck(
@@ -90,15 +104,17 @@ extension BackendCheck {
   ]
 
   /// Runs workloads and cuts the power.
+  ///
+  /// - Parameter half: whether half of the images are enough, because much is read of each.
   private static func cut(
-    _ factory: BackendFactory, from first: UInt64, commits: Int,
+    _ factory: BackendFactory, from first: UInt64, commits: Int, half: Bool = false,
     _ workload: (UInt64) -> any CrashWorkload
   ) async throws -> PowerLoss.Count {
     if try PowerLoss.Command.asked != nil {
       throw NotApplicable("CONIFER_CRASH names a cut of another check")
     }
     var count = PowerLoss.Count()
-    let images = try images(factory)
+    let images = try images(factory) / (half ? 2 : 1)
     let seeds =
       try Variable.seed().map { [$0] } ?? Array(first..<first + UInt64(max(2, images / 400)))
     for seed in seeds {

@@ -19,10 +19,15 @@ struct BatchRecord {
   private let states: [Model]
   /// The batches that were applied at `.process` at least.
   private let visible: Set<Int>
+  /// The batches behind which the store was suspended or closed.
+  private let released: Set<Int>
 
   /// The row that every batch puts, with its number as the value.
   private static let marker = (space: Space.c, key: [0] as Bytes)
   private static let spaces = Program.spaces + [marker.space]
+
+  /// After so many batches the store is suspended or closed, in turns. The batch before is not durable.
+  private static let life = 40
 
   /// Applies batches to a new store, which is hardened, tidied, suspended and opened again in
   /// between, and records its file calls.
@@ -35,27 +40,41 @@ struct BatchRecord {
     var random = SeededRandom(seed: seed)
     var states = [Model()]
     var visible: Set<Int> = []
+    var released: Set<Int> = []
+    /// All batches so far are durable.
+    func promise() {
+      if survivesPower { session.mark(.acknowledged(states.count - 1)) }
+    }
     var newest = CommitID(rawValue: 0)
     var store = try factory.open(directory)
     do {
       while states.count <= batches {
-        switch Int.random(in: 0..<94, using: &random) {
-        case 0:
-          try store.close()
-          store = try factory.open(directory)
-        case 1:
-          try store.suspend()
-          try store.resume()
-        case 2...4: try store.harden(newest)
-        // An empty batch covers those before it.
-        case 5...7: newest = try store.apply(Batch(), factory.declared.strongest)
-        case 8...11:
-          _ = try store.tidy(.milliseconds(5))
+        let (number, life) = (states.count, Self.life)
+        if number > 1, number % life == 1, released.insert(number - 1).inserted {
+          if number / life % 2 == 0 {
+            try store.close()
+            promise()
+            store = try factory.open(directory)
+          } else {
+            try store.suspend()
+            promise()
+            try store.resume()
+          }
           continue
+        }
+        switch Int.random(in: 0..<92, using: &random) {
+        case 0...2:
+          try store.harden(newest)
+          promise()
+        // An empty batch covers those before it.
+        case 3...5:
+          newest = try store.apply(Batch(), factory.declared.strongest)
+          promise()
+        case 6...9: _ = try store.tidy(.milliseconds(5))
         default:
-          let number = states.count
           let batch = Self.batch(number, &random, factory.declared)
-          let level = random.pick(Durability.allCases.filter { $0 <= factory.declared.strongest })
+          let levels = Durability.allCases.filter { $0 <= factory.declared.strongest }
+          let level = number % life == 0 ? .relaxed : random.pick(levels)
           session.mark(.issued(number))
           newest = try store.apply(batch, level)
           if level >= .process { visible.insert(number) }
@@ -63,11 +82,11 @@ struct BatchRecord {
           var model = states[number - 1]
           model.apply(batch)
           states.append(model)
-          continue
         }
-        if survivesPower { session.mark(.acknowledged(states.count - 1)) }
       }
+      released.insert(batches)
       try store.close()
+      promise()
     } catch {
       try? store.close()
       throw error
@@ -76,6 +95,7 @@ struct BatchRecord {
     self.seed = seed
     self.states = states
     self.visible = visible
+    self.released = released
     entries = session.entries()
   }
 
@@ -118,7 +138,8 @@ struct BatchRecord {
       factory.declared.strongest == .power ? Set(points.some(max(1, most / 8), &random)) : []
     let promises = Set(
       pointsOfPromises(ofBatches: false).shuffled(using: &random).prefix(max(1, most / 16))
-        + pointsOfPromises(ofBatches: true).shuffled(using: &random).prefix(max(1, most / 4)))
+        + pointsOfPromises(ofBatches: true).shuffled(using: &random).prefix(max(1, most / 4))
+        + pointsOfReleases)
     var disk = SimulatedDisk()
     var bounds = Bounds()
     var (last, tried) = (0, 0)
@@ -159,6 +180,16 @@ struct BatchRecord {
       let was = isCommitting
       if case .issued = CommitMark(mark) { isCommitting = true } else { isCommitting = false }
       guard case .acknowledged = CommitMark(mark), was == ofBatches else { return nil }
+      return index + 1
+    }
+  }
+
+  /// The points at which the store had been suspended or closed.
+  private var pointsOfReleases: [Int] {
+    entries.indices.compactMap { index in
+      guard case .mark(let mark) = entries[index],
+        case .acknowledged(let number) = CommitMark(mark), released.contains(number)
+      else { return nil }
       return index + 1
     }
   }

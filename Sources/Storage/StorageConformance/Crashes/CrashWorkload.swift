@@ -49,6 +49,17 @@ extension CrashWorkload {
   }
 }
 
+extension BackendFactory {
+  /// Opens the backend for a workload: evictions make many commits, and little data is enough for a dictionary.
+  func openForWorkload(_ directory: String) throws(StoreError) -> any StorageBackend {
+    var options = options
+    options.budget = nil
+    options.evictionSlice = .zero
+    options.leastTraining = NodeStream.leastTraining
+    return try open(directory, options)
+  }
+}
+
 /// Which commits of a workload may be there after a crash.
 struct CrashBounds: Sendable {
   /// The number of commits, from the first one in order, that must be there.

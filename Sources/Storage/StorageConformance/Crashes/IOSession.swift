@@ -48,6 +48,7 @@ final class IOSession: Sendable {
     }
     self.directory = directory
     self.number = Mutex(number)
+    if records { Self.recorded.withLock { $0[directory] = number } }
   }
 
   deinit { end() }
@@ -139,9 +140,17 @@ final class IOSession: Sendable {
   /// The operations so far, in order.
   func entries() -> [IOEntry] {
     number.withLock { number in
-      (0..<probe_entries(number)).compactMap { index in
-        var entry = probe_entry()
-        return probe_read(number, index, &entry) ? IOEntry(entry) : nil
+      var isIgnoring = false
+      return (0..<probe_entries(number)).compactMap { index in
+        var read = probe_entry()
+        guard probe_read(number, index, &read), let entry = IOEntry(read) else { return nil }
+        switch entry {
+        case .mark(Ignoring.begin.rawValue): isIgnoring = true
+        case .mark(Ignoring.end.rawValue): isIgnoring = false
+        case _ where isIgnoring: return entry.withoutSync
+        default: return entry
+        }
+        return nil
       }
     }
   }
@@ -149,9 +158,34 @@ final class IOSession: Sendable {
   /// Stops watching; a second call does nothing.
   func end() {
     number.withLock { number in
+      Self.recorded.withLock { recorded in
+        if recorded[directory] == number { recorded[directory] = nil }
+      }
       probe_end(number)
       number = -1
     }
+  }
+
+  // MARK: Syncs that are left out
+
+  /// The numbers of the sessions that record, by directory.
+  private static let recorded = Mutex<[String: Int32]>([:])
+
+  /// The marks between which syncs do not count.
+  private enum Ignoring: Int { case begin = -1, end = -2 }
+
+  /// Runs a closure whose syncs the record of a directory does not have, as if they had been left out.
+  ///
+  /// - Returns: whether the directory is recorded.
+  @discardableResult
+  static func withoutSyncs<E: Error>(
+    in directory: String, _ body: () throws(E) -> Void
+  ) throws(E) -> Bool {
+    let number = recorded.withLock { $0[directory] }
+    if let number { probe_mark(number, Int64(Ignoring.begin.rawValue)) }
+    defer { if let number { probe_mark(number, Int64(Ignoring.end.rawValue)) } }
+    try body()
+    return number != nil
   }
 }
 
@@ -194,6 +228,18 @@ enum IOEntry: Sendable {
     case PROBE_RMDIR: self = .removeDirectory(path)
     case PROBE_MARK: self = .mark(Int(entry.offset))
     default: return nil
+    }
+  }
+}
+
+extension IOEntry {
+  /// The operation as if nothing was durable when it returned; nil for a sync.
+  fileprivate var withoutSync: IOEntry? {
+    switch self {
+    case .sync, .syncDirectory: nil
+    case .write(let file, let offset, let bytes, _):
+      .write(file: file, offset: offset, bytes, isDurable: false)
+    default: self
     }
   }
 }

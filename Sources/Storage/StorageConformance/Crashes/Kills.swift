@@ -19,8 +19,8 @@ internal import ConiferStorage
 ///       }
 ///     }
 public final class Kills {
-  /// The number of kills after which a new store is made.
-  private static let life = 20
+  /// The number of kills after which a new store is made. The few kills of a variant have as many stores.
+  private static func life(_ factory: BackendFactory) -> Int { factory.isVariant ? 2 : 20 }
 
   /// Where the children find the store; removed by `finish`.
   public let directory: String
@@ -39,29 +39,35 @@ public final class Kills {
   ///   number.
   public init(of factory: BackendFactory) throws {
     self.factory = factory
-    numbers = 1...(try Variable.count("CONIFER_KILLS") ?? 200)
+    let count = try Variable.count("CONIFER_KILLS") ?? 200
+    numbers = 1...(factory.isVariant ? (count + 9) / 10 : count)
     directory = try System.makeTemporaryDirectory()
   }
 
-  /// The numbers of the kills: 200 of them, or as many as `CONIFER_KILLS` in the environment says.
+  /// The numbers of the kills: 200 of them, or as many as `CONIFER_KILLS` in the environment says; of a variant
+  /// a tenth.
   public let numbers: ClosedRange<Int>
 
-  private static func store(_ directory: String, _ kill: Int) -> String {
-    directory + "/store\((kill - 1) / life)"
+  private static func number(_ factory: BackendFactory, _ kill: Int) -> Int {
+    (kill - 1) / life(factory)
+  }
+  private static func store(_ factory: BackendFactory, _ directory: String, _ kill: Int) -> String {
+    directory + "/store\(number(factory, kill))"
   }
   private static func report(_ directory: String, _ kill: Int) -> String {
     directory + "/kill\(kill)"
   }
   private static func program(_ factory: BackendFactory, _ kill: Int) -> CrashProgram {
     CrashProgram(
-      seed: UInt64((kill - 1) / life + 100), strongest: factory.declared.strongest, isWhole: false,
-      documents: factory.documents)
+      seed: UInt64(number(factory, kill) + 100), strongest: factory.declared.strongest,
+      isWhole: false, documents: factory.documents)
   }
-  /// The workload of every second store: concurrent writers, or documents that are evicted; nil for those with a program.
+  /// The workload of a store: concurrent writers, or nodes or documents that are evicted; nil for those with a program.
   private static func workload(_ factory: BackendFactory, _ kill: Int) -> (any CrashWorkload)? {
-    let store = (kill - 1) / life
-    return switch store % 4 {
+    let store = number(factory, kill)
+    return switch store % 5 {
     case 1: DocumentStream(factory)
+    case 2: NodeStream(factory)
     case 3: Writers(seed: UInt64(store + 100), strongest: factory.declared.strongest)
     default: nil
     }
@@ -69,11 +75,7 @@ public final class Kills {
   private static func open(
     _ factory: BackendFactory, _ directory: String, _ kill: Int
   ) throws -> any StorageBackend {
-    var options = factory.options
-    options.budget = nil
-    // Many commits an eviction.
-    options.evictionSlice = .zero
-    return try factory.open(store(directory, kill), options)
+    try factory.openForWorkload(store(factory, directory, kill))
   }
 
   /// The child's part: commits until it is killed, and records each acknowledgement before it
@@ -87,12 +89,12 @@ public final class Kills {
   public static func commit(
     _ factory: BackendFactory, in directory: String, kill: Int
   ) async throws {
-    try? System.makeDirectory(store(directory, kill))
+    try? System.makeDirectory(store(factory, directory, kill))
     var random = SeededRandom(seed: UInt64(kill))
     var session: IOSession?
     if IOSession.isAvailable, kill % 2 == 0 {
       session = try .fail(
-        store(directory, kill), at: Int.random(in: 0..<100, using: &random), with: .kill)
+        store(factory, directory, kill), at: Int.random(in: 0..<100, using: &random), with: .kill)
     }
     let delay = UInt32.random(in: 0..<100_000, using: &random)
     if session == nil, kill % 4 == 1 { System.die(after: delay) }
@@ -151,7 +153,7 @@ public final class Kills {
     count += 1
     let place =
       "kill \(kill) of \(factory), program \(Self.program(factory, kill).seed); the store is at "
-      + "\(Self.store(directory, kill)) until the test ends"
+      + "\(Self.store(factory, directory, kill)) until the test ends"
     do {
       if let workload = Self.workload(factory, kill) {
         try await checkStore(after: kill, workload)
@@ -165,15 +167,15 @@ public final class Kills {
       self.failure = failure
       throw failure
     }
-    guard kill % Self.life == 0 else { return }
-    System.removeTree(Self.store(directory, kill))
+    guard kill % Self.life(factory) == 0 else { return }
+    System.removeTree(Self.store(factory, directory, kill))
     states = [CrashState(model: .init(), step: 0)]
     held = []
   }
 
   private func checkStore(after kill: Int, _ workload: any CrashWorkload) async throws {
     if held.isEmpty { held = workload.nothing }
-    try? System.makeDirectory(Self.store(directory, kill))
+    try? System.makeDirectory(Self.store(factory, directory, kill))
     let backend = try Self.open(factory, directory, kill)
     do {
       // Each caller may have had one commit in progress.
@@ -198,7 +200,7 @@ public final class Kills {
 
   private func checkStore(after kill: Int) async throws {
     // A child that is killed at once leaves no store.
-    try? System.makeDirectory(Self.store(directory, kill))
+    try? System.makeDirectory(Self.store(factory, directory, kill))
     let backend = try Self.open(factory, directory, kill)
     do {
       let before = states.count - 1

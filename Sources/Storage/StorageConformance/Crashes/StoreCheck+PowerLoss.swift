@@ -9,7 +9,7 @@ extension StoreCheck {
       .lostAcknowledged
     ) { factory in
       let images = try Variable.count("CONIFER_CRASHES") ?? 200
-      let seeds = try Variable.seed().map { [$0] } ?? Array(1...UInt64(max(2, images / 300)))
+      let seeds = try seeds(max(2, images / 300))
       var tried = 0
       for seed in seeds {
         // As many as an engine needs to fold its logs, and a flaw to show that comes with time.

@@ -19,7 +19,7 @@ struct WorkloadRecord: Sendable {
     defer { System.removeTree(directory) }
     let session = try IOSession.record(directory)
     defer { session.end() }
-    let backend = try Self.open(factory, directory)
+    let backend = try factory.openForWorkload(directory)
     do {
       let callers = workload.callers
       try await workload.run(
@@ -44,16 +44,6 @@ struct WorkloadRecord: Sendable {
     record = PowerLoss(
       factory: factory, seed: seed, disk: SimulatedDisk(), entries: entries, states: [],
       kinds: kinds)
-  }
-
-  private static func open(
-    _ factory: BackendFactory, _ directory: String
-  ) throws -> any StorageBackend {
-    var options = factory.options
-    options.budget = nil
-    // Many commits an eviction.
-    options.evictionSlice = .zero
-    return try factory.open(directory, options)
   }
 
   /// Opens images of some points, and checks each.
@@ -104,7 +94,7 @@ struct WorkloadRecord: Sendable {
     let directory = try System.makeTemporaryDirectory(isFast: true)
     defer { System.removeTree(directory) }
     try disk.write(image, to: directory)
-    let backend = try Self.open(record.factory, directory)
+    let backend = try record.factory.openForWorkload(directory)
     let held: [Int]
     do {
       held = try workload.held(by: backend, bounds)
@@ -114,7 +104,7 @@ struct WorkloadRecord: Sendable {
       throw error
     }
     try await backend.close()
-    let again = try Self.open(record.factory, directory)
+    let again = try record.factory.openForWorkload(directory)
     do {
       let total = held.reduce(workload.callers, +)
       _ = try workload.held(

@@ -44,7 +44,8 @@ extension ProcessCheck {
     try await backend.close()
     let closed = StoreFile.all(in: trial.directory + "/made")
     try StoreFile.write(closed, to: trial.directory + "/\(images[1])", none)
-    let count = try Variable.count("CONIFER_DAMAGES") ?? damageCount
+    let all = try Variable.count("CONIFER_DAMAGES") ?? damageCount
+    let count = trial.factory.isVariant ? (all + 9) / 10 : all
     var next = 0
     var outcomes: [(mutation: String, name: String, words: String)] = []
     while true {

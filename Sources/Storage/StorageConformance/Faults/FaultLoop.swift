@@ -58,16 +58,16 @@ struct FaultLoop {
       var number = 0
       while try await fail(at: number).session.operationCount > number { number += 1 }
     case .sample(let seed, let count):
-      let some = sample(of: total, fixture.factory.share(of: count), seed, with: sound.hardening)
+      let some = sample(of: total, fixture.factory.share(of: count), seed, with: sound.promises)
       for number in some { _ = try await fail(at: number) }
     }
     CheckRecord.current?.count("injected faults", faults)
   }
 
   /// The operations to fail, in order. All syncs are included, since they are few and matter most,
-  /// except on a variant, which gets the first sync of a hardening.
+  /// except on a variant, which gets the first ones of hardening, suspending and closing.
   private func sample(
-    of total: Int, _ count: Int, _ seed: UInt64, with one: Int?
+    of total: Int, _ count: Int, _ seed: UInt64, with promises: [Int]
   ) -> [Int] {
     guard total > count, fault != .sync || fixture.factory.isVariant else {
       return Array(0..<total)
@@ -76,7 +76,7 @@ struct FaultLoop {
     let name = "\(fixture.factory)\(fault)".utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }
     var random = SeededRandom(seed: name)
     var chosen = Set(0..<min(Self.first, total, count))
-    if let one, fault == .sync, count > Self.first { chosen.insert(one) }
+    if fault == .sync, count > Self.first { chosen.formUnion(promises) }
     while chosen.count < count { chosen.insert(Int.random(in: 0..<total, using: &random)) }
     return chosen.sorted()
   }

@@ -79,14 +79,16 @@ struct FaultProgram: Sendable {
       },
     ]
     let middle: [Step] = [
-      .harden, .tidy, .suspend,
+      .harden, .tidy,
+      // What is not durable yet is made so by suspending, and below by closing.
+      commit(.process) { [.overwrite($0, "rooms/r0/m2", "before suspending")] }, .suspend,
       commit(.power) { tree in
         [
           .overwrite(tree, "large", .empty),
           .setTrackedKeys(tree, QueryID(rawValue: 1), ["m1", "m2"]),
         ]
       },
-      .reopen,
+      commit(.relaxed) { [.overwrite($0, "rooms/r0/m3", "before closing")] }, .reopen,
       commit(.power) { tree in
         [
           .finish(Lane(tree: tree), WriteID(rawValue: 2), .acknowledged),

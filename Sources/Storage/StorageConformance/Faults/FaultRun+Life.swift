@@ -29,10 +29,11 @@ extension FaultRun {
   /// Closes the store. Whatever `close` throws, it must release all files and locks.
   func close() async throws {
     guard let open = backend else { return }
-    let before = failures
+    let (before, operations) = (failures, session.operationCount)
     var isOrderly = true
     do throws(StoreError) {
       try await open.close()
+      note(operations)
     } catch {
       try require(failures > 0, .refused, "closing failed with \(error)")
       try requireCode(error, [.io, .poisoned], "closing")
@@ -52,11 +53,21 @@ extension FaultRun {
   /// Suspends and resumes. A store whose suspension failed must have released its locks too.
   func suspend() async throws {
     guard let backend else { return }
+    let (before, operations) = (failures, session.operationCount)
+    var isOrderly = true
     do throws(StoreError) {
       try await backend.suspend()
+      note(operations)
     } catch {
       try require(failures > 0, .refused, "suspending failed with \(error)")
       try requireCode(error, [.io, .poisoned], "suspending")
+      isOrderly = false
+    }
+    if isOrderly {
+      try require(
+        fault != .sync || failures == before, .successAfterFailedSync,
+        "suspending succeeded though a sync in it failed")
+      afterKill = []
     }
     if let locks = System.lastingLocks(under: directory) {
       try require(locks.isEmpty, .leak, "locks are held while suspended: \(locks)")

@@ -39,10 +39,12 @@ final class FaultRun {
 
   deinit { session.end() }
 
-  /// The first operation of a hardening, in a run on a sound disk.
-  private(set) var hardening: Int?
+  /// The first operations of hardening, suspending and closing, in a run on a sound disk.
+  private(set) var promises: [Int] = []
   /// In how many slices housekeeping must come to its end.
   private static let mostSlices = 200
+  /// How long a slice may take, so that housekeeping without an end is told in seconds.
+  private static let slice = Duration.milliseconds(50)
 
   /// The tree of nodes.
   var tree: TreeID? { trees[FaultProgram.treeName] }
@@ -110,10 +112,10 @@ final class FaultRun {
       case .harden:
         // All commits came before this.
         try await backend?.harden(CommitID(rawValue: .max))
-        if session.operationCount > operations { hardening = operations }
+        note(operations)
       case .tidy:
         var slices = 0
-        while slices < Self.mostSlices, try await backend?.tidy(.seconds(5)) == true { slices += 1 }
+        while slices < Self.mostSlices, try await backend?.tidy(Self.slice) == true { slices += 1 }
         isEndless = slices == Self.mostSlices
       case .suspend, .reopen: break
       }
@@ -134,6 +136,11 @@ final class FaultRun {
     default: break
     }
     return true
+  }
+
+  /// Notes the first operation of what has just made all commits durable, if there was one.
+  func note(_ operation: Int) {
+    if session.operationCount > operation { promises.append(operation) }
   }
 
   private func makeTree(_ name: String, _ order: KeyOrder) async throws(StoreError) {

@@ -3,13 +3,20 @@ internal import ConiferStorage
 
 extension StoreCheck {
   /// Failing disks under a store, through a packed backend on it: 10 operations of each kind, some
-  /// of them syncs, since the backend's checks make every sync fail.
+  /// of them syncs, since the backend's checks make every sync fail. Then the store alone.
   static var faults: [StoreCheck] {
     BackendCheck.faults(sampling: 40).map { check in
       StoreCheck("On a failing disk: \(check.name)") { factory in
         try await check.run(packed(factory).variant())
       }
-    }
+    } + [
+      StoreCheck("On a failing disk: the store itself says that the disk failed", .wrongError) {
+        factory in
+        for fault in [StorageFault.io, .sync] {
+          try StoreFaults(factory: factory, fault: fault).run()
+        }
+      }
+    ]
   }
 
   /// The packed backend on a factory's stores.

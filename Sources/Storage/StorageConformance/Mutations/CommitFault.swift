@@ -20,6 +20,10 @@ enum CommitFault: Sendable {
   case hardensNothing
   /// What is hardened is synced at the next call.
   case hardensLate
+  /// Closing syncs nothing.
+  case closesUnsynced
+  /// Suspending syncs nothing.
+  case suspendsUnsynced
   /// A level above the strongest one is taken as that one.
   case takesEveryLevel
   case refusesStrongest
@@ -32,7 +36,7 @@ enum CommitFault: Sendable {
   var isOfPower: Bool {
     switch self {
     case .neverSyncs, .commitsNeverSync, .emptyNeverSyncs, .commitsSyncLate, .tires,
-      .hardensNothing, .hardensLate:
+      .hardensNothing, .hardensLate, .closesUnsynced, .suspendsUnsynced:
       true
     default: false
     }

@@ -11,6 +11,8 @@ enum FailureFault: Sendable {
   case refusesLongestKey
   /// The first commit that fails is acknowledged.
   case swallowsCommits
+  /// Every commit that fails because of the disk is acknowledged.
+  case swallowsAll
   /// The store opens itself anew after a failure, and makes the commit again.
   case forgetsPoison
   /// The store takes commits again once it was suspended and resumed.
@@ -23,6 +25,8 @@ enum FailureFault: Sendable {
   case swallowsHardening
   /// Closing that failed returns.
   case swallowsClosing
+  /// Suspending that failed returns.
+  case swallowsSuspending
   /// An error of the disk is told as damage.
   case criesDamage
 
@@ -36,6 +40,9 @@ enum FailureFault: Sendable {
 }
 
 extension MutatedStore {
+  /// A number for a commit that the store below has not made.
+  var nextCommit: CommitID { state.withLock { CommitID(rawValue: $0.last.rawValue + 1) } }
+
   /// Makes a commit, and does the wrong thing when it fails.
   func commit(
     _ batch: Batch, _ durability: Durability, _ fault: FailureFault
@@ -95,7 +102,10 @@ extension MutatedStore {
       switch fault {
       case .swallowsCommits where isFirst && error.code != .full:
         site.happened()
-        return state.withLock { CommitID(rawValue: $0.last.rawValue + 1) }
+        return nextCommit
+      case .swallowsAll where error.code != .full:
+        site.happened()
+        return nextCommit
       case .forgetsPoison where error.code != .full:
         try openAnew()
         site.happened()

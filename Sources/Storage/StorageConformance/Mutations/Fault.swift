@@ -15,6 +15,8 @@ enum Fault: Sendable {
   case life(LifeFault)
   /// When it is opened again.
   case openings(OpeningFault)
+  /// With bytes that were changed in its files.
+  case damage(DamageFault)
   /// Nothing is tried: a variable of the environment is wrong.
   case variable(ConformanceFailure)
 
@@ -27,10 +29,15 @@ enum Fault: Sendable {
     }
   }
 
+  /// Why it does not happen in a store in which its checks have seen none; nil for one that must happen.
+  var reason: String? {
+    if case .damage = self { DamageFault.reason } else { nil }
+  }
+
   /// Whether it shows in a store alone that keeps its data.
   var needsFiles: Bool {
     switch self {
-    case .openings: true
+    case .openings, .damage: true
     case .commits(let fault): fault.needsFiles
     case .failures(let fault): !fault.isOfKeys
     case .life(let fault): fault.needsFiles
@@ -46,6 +53,8 @@ final class MutationSite: Sendable {
   let keeps: MutationHistory.Kept
   /// The open stores by their directories, for a fault that lets two owners in.
   let owners = Mutex<[String: MutatedStore]>([:])
+  /// What was put, for faults with damaged rows.
+  let known = Mutex(KnownRows())
   /// How many batches the fault might have befallen.
   let candidates = Atomic(0)
   private let times = Atomic(0)

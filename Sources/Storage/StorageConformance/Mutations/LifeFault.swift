@@ -75,7 +75,7 @@ extension MutatedStore {
     } catch {
       guard fault == .answersAfterClose, error.code == .closed else { throw error }
       site.happened()
-      return state.withLock { CommitID(rawValue: $0.last.rawValue + 1) }
+      return nextCommit
     }
   }
 

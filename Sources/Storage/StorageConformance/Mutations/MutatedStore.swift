@@ -136,6 +136,7 @@ final class MutatedStore: OrderedStore {
       try note(batch, number, fault)
       commit = try base.apply(batch, durability)
     case .life(let fault): commit = try self.commit(batch, durability, fault)
+    case .damage(let fault): commit = try self.commit(batch, durability, fault)
     case .openings, .variable, nil: commit = try base.apply(try remembering(batch), durability)
     }
     state.withLock { state in
@@ -185,12 +186,24 @@ final class MutatedStore: OrderedStore {
 
   func suspend() throws(StoreError) {
     try hardenLate()
-    if case .life(let fault)? = site.fault {
-      try suspend(fault)
-    } else {
-      try base.suspend()
+    switch site.fault {
+    case .life(let fault): try suspend(fault)
+    case .commits(.suspendsUnsynced): try unsynced { () throws(StoreError) in try base.suspend() }
+    case .failures(.swallowsSuspending):
+      do throws(StoreError) {
+        try base.suspend()
+      } catch {
+        guard error.isOfDisk else { throw error }
+        site.happened()
+      }
+    default: try base.suspend()
     }
     end()
+  }
+
+  /// Runs a closure, and takes its syncs out of the record of the store's file calls.
+  private func unsynced(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+    if try IOSession.withoutSyncs(in: directory, body) { site.happened() }
   }
 
   func resume() throws(StoreError) {
@@ -229,6 +242,7 @@ final class MutatedStore: OrderedStore {
       } catch {
         site.happened()
       }
+    case .commits(.closesUnsynced): try unsynced { () throws(StoreError) in try base.close() }
     default:
       // A store that is suspended or closed remembers nothing more.
       try? rememberClosing()
@@ -246,6 +260,7 @@ final class MutatedStore: OrderedStore {
   func acknowledgeFindings() throws(StoreError) { try base.acknowledgeFindings() }
 
   func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool {
+    if case .damage(let fault)? = site.fault { return try verify(found, fault) }
     if case .life(.inventsDamage)? = site.fault {
       site.happened()
       found(Self.invention)

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A view with the fault of its store.
 final class MutatedView: OrderedView {
-  private let store: MutatedStore
+  let store: MutatedStore
   private let view: any OrderedView
   private let fault: Fault?
   /// What the store was when the view was taken.
@@ -69,6 +69,7 @@ final class MutatedView: OrderedView {
   func get<R>(_ space: Space, _ key: Bytes, _ read: (RawSpan) -> R) throws(StoreError) -> R? {
     guard let space = place(of: space) else { return nil }
     let view = try current(space)
+    if case .damage(let fault)? = fault { return try get(view, space, key, read, fault) }
     return try reading(nil) { () throws(StoreError) -> R? in
       guard case .views(let fault)? = fault else { return try view.get(space, key, read) }
       switch fault {
@@ -101,6 +102,7 @@ final class MutatedView: OrderedView {
   ) throws(StoreError) {
     guard let space = place(of: space) else { return }
     let view = try current(space)
+    if case .damage(.walksPassOver)? = fault { return try walkPast(view, space, origin, visit) }
     try reading(()) { () throws(StoreError) in
       guard case .views(let fault)? = fault else { return try view.walk(space, origin, visit) }
       try walk(view, space, origin, fault, visit)

@@ -23,17 +23,25 @@ extension StoreMutation {
   private static let reopened = "Reopening keeps every commit"
   private static let dropped =
     "Dropping the store without closing it keeps every .process commit"
+  private static let changedValue =
+    "A value changed in the files is told or read as it lies there, never as absent or as before"
+  private static let changedKey = "A key changed in the files is told by opening, verify or reading"
   private static let failedSync =
     failingDisk + "after a failed sync no commit succeeds until reopening"
   private static let failedIO =
     failingDisk + "whichever operation fails with EIO, nothing acknowledged is lost"
 
+  private static let failedAlone = failingDisk + "the store itself says that the disk failed"
   private static let fullDisk =
     failingDisk
     + "a full disk refuses writes, and reading, draining, evicting and opening go on"
 
+  /// The checks that try what seeds choose.
+  static let seeded: Set<String> = [programs, powerLoss]
+
   /// Every mutation.
-  static let every = batches + commits + walks + views + lives + openings + crashes + failures
+  static let every =
+    batches + commits + walks + views + lives + openings + damages + crashes + failures
 
   private static let batches = [
     StoreMutation("A batch's last edit is not done", "batches", .edits(.dropsLastEdit), several),
@@ -233,6 +241,20 @@ extension StoreMutation {
       .openings(.replaysDisordered), programs),
   ]
 
+  private static let damages = [
+    StoreMutation(
+      "A damaged value is absent when its key is read", "damage", .damage(.readsAsAbsent),
+      changedValue),
+    StoreMutation(
+      "A damaged value is read as it was before", "damage", .damage(.readsAsBefore), changedValue),
+    StoreMutation(
+      "A walk passes over a damaged row", "damage", .damage(.walksPassOver), changedValue),
+    StoreMutation(
+      "Verifying finds nothing", "damage", .damage(.verifiesNothing), changedKey),
+    StoreMutation(
+      "Verifying passes over a space", "damage", .damage(.verifiesWithout(.b)), changedKey),
+  ]
+
   private static let crashes = [
     StoreMutation(
       "Every batch is two commits", "crashes", .commits(.halves(every: 1)), powerLoss),
@@ -256,6 +278,8 @@ extension StoreMutation {
       "Hardening syncs nothing", "crashes", .commits(.hardensNothing), powerLoss),
     StoreMutation(
       "Hardening returns before it has synced", "crashes", .commits(.hardensLate), powerLoss),
+    StoreMutation("Closing syncs nothing", "crashes", .commits(.closesUnsynced), powerLoss),
+    StoreMutation("Suspending syncs nothing", "crashes", .commits(.suspendsUnsynced), powerLoss),
     StoreMutation(
       "A sound store has findings", "crashes", .life(.inventsFindings), powerLoss),
     StoreMutation(
@@ -268,6 +292,9 @@ extension StoreMutation {
     StoreMutation(
       "The first commit that fails is acknowledged", "failures", .failures(.swallowsCommits),
       failedIO),
+    StoreMutation(
+      "Every commit that fails because of the disk is acknowledged", "failures",
+      .failures(.swallowsAll), failedIO),
     StoreMutation(
       "After a failed sync the store opens itself anew and goes on", "failures",
       .failures(.forgetsPoison), failedSync),
@@ -282,6 +309,8 @@ extension StoreMutation {
     StoreMutation(
       "Closing that failed returns", "failures", .failures(.swallowsClosing), failedSync),
     StoreMutation(
-      "An error of the disk is told as damage", "failures", .failures(.criesDamage), failedIO),
+      "Suspending that failed returns", "failures", .failures(.swallowsSuspending), failedSync),
+    StoreMutation(
+      "An error of the disk is told as damage", "failures", .failures(.criesDamage), failedAlone),
   ]
 }

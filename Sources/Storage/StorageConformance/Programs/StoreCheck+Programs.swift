@@ -4,13 +4,20 @@ extension StoreCheck {
   /// How many shorter programs are tried after a failure.
   @TaskLocal static var shrinkingAttempts = 400
 
+  /// The first seed of checks that try several.
+  @TaskLocal static var firstSeed: UInt64 = 1
+
+  /// The seeds of a check that tries so many; one that is asked for comes instead.
+  static func seeds(_ count: Int) throws -> [UInt64] {
+    try Variable.seed().map { [$0] } ?? (0..<UInt64(count)).map { firstSeed + $0 }
+  }
+
   static var programs: [StoreCheck] {
     [
       // CONIFER_SEED replays one seed, CONIFER_PROGRAMS sets how many are run.
       StoreCheck("Random programs get the answers of a sorted array", .wrongData) { factory in
         let count = try Variable.count("CONIFER_PROGRAMS") ?? 10
-        let seeds = try Variable.seed().map { [$0] } ?? Array(1...UInt64(count))
-        for seed in seeds {
+        for seed in try seeds(count) {
           // Some flaws come with the commits of one life.
           let program =
             seed % longEvery == 0

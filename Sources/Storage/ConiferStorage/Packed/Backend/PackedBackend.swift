@@ -50,7 +50,7 @@ public final class PackedBackend<Store: OrderedStore>: StorageBackend {
     let isNew = try Self.isNew(store)
     let engine = PackedEngine(store, options, Activity(after: try Recency.clock(of: store)))
     self.engine = engine
-    self.trainer = DictionaryTrainer(engine.leaves)
+    self.trainer = DictionaryTrainer(engine.leaves, leastNew: options.leastTraining)
     self.traits = BackendTraits(
       name: name, store: store.traits, role: options.role, compression: options.compression,
       durability: durability, budget: options.budget,

@@ -5,7 +5,7 @@ import Synchronization
 /// Finds a tree that would gain from a dictionary and trains one on the tree's own runs; never on
 /// the store's thread.
 final class DictionaryTrainer: Sendable {
-  /// The minimum of newly packed bytes before a tree's dictionary is tried again.
+  /// The minimum of newly packed bytes before a tree's dictionary is tried again, by default.
   static let leastNew = 512 << 10
   /// Even in a large tree, this many new bytes are enough to try again.
   static let mostNew = 2 << 20
@@ -15,10 +15,14 @@ final class DictionaryTrainer: Sendable {
   static let retrainingShare = 0.9
 
   private let leaves: LeafStore
+  private let leastNew: Int
   /// Whether some task trains: one at a time is enough.
   private let isBusy = Mutex(false)
 
-  init(_ leaves: LeafStore) { self.leaves = leaves }
+  init(_ leaves: LeafStore, leastNew: Int = leastNew) {
+    self.leaves = leaves
+    self.leastNew = leastNew
+  }
 
   private var codec: Codec { leaves.codec }
 
@@ -43,10 +47,10 @@ final class DictionaryTrainer: Sendable {
     for tree in try UsageRow.trees(snapshot) {
       // A damaged row is skipped here; whoever needs it has it counted again.
       guard let row = try undamaged({ () throws(StoreError) in try UsageRow.read(snapshot, tree) }),
-        row.raw.runs >= Self.leastNew, row.nextDictionary < .max,
+        row.raw.runs >= leastNew, row.nextDictionary < .max,
         try Trees.isReadable(snapshot, tree)
       else { continue }
-      let enough = min(max(row.raw.runs / 4, Self.leastNew), Self.mostNew)
+      let enough = min(max(row.raw.runs / 4, leastNew), Self.mostNew)
       guard row.recent.raw >= enough else { continue }
       if row.newestDictionary == 0 { return (tree, row) }
       let current = try dictionary(row.newestDictionary, tree, snapshot)
