@@ -27,7 +27,8 @@ extension StorageConfiguration {
       rows: { (directory) throws(StoreError) in try LMDBStore(at: directory, lmdb) },
       elsewhere: { directory, options in .lmdb(at: directory, options: options, lmdb: lmdb) })
     return StorageConfiguration(
-      name: "lmdb", location: directory, options: options, salvage: salvage
+      name: "lmdb", location: directory, options: options, salvage: salvage,
+      reading: { (directory) throws(StoreError) in try LMDBSharedStore(at: directory, lmdb) }
     ) { (options) throws(StoreError) in
       try LMDBBackend.open(LMDBStore(at: directory, lmdb), name: "lmdb", options: options)
     }

@@ -3,8 +3,8 @@ internal import ConiferKeyValue
 internal import ConiferStorage
 internal import Synchronization
 
-/// An open LMDB environment with the owner's lock. Its gate keeps views apart from resizing and
-/// closing the map.
+/// An open LMDB environment, of the store's owner with the lock, or of a reader beside it. Its gate keeps
+/// views apart from resizing and closing the map.
 final class LMDBEnvironment: @unchecked Sendable {
   // Unchecked: LMDB's handle is safe to share (views begin under `gate`, one thread writes), and
   // the rest is constant or inside `gate`.
@@ -28,12 +28,16 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// The one unnamed tree.
   let tree: MDB_dbi
   let handle: OpaquePointer
-  private let owner: OwnerLock
+  /// The owner's lock; nil for a reader.
+  private let owner: OwnerLock?
+  /// What tells others in this process that it is open here.
+  private let claim: ProcessClaim
   private let gate: Mutex<Gate>
 
   /// Takes over an open handle and the lock.
   init(
-    path: String, handle: OpaquePointer, tree: MDB_dbi, owner: OwnerLock, mapSize: Int
+    path: String, handle: OpaquePointer, tree: MDB_dbi, owner: OwnerLock?, claim: ProcessClaim,
+    mapSize: Int
   ) {
     var stat = MDB_stat()
     mdb_env_stat(handle, &stat)
@@ -41,8 +45,28 @@ final class LMDBEnvironment: @unchecked Sendable {
     self.handle = handle
     self.tree = tree
     self.owner = owner
+    self.claim = claim
     pageSize = Int(stat.ms_psize)
     gate = Mutex(Gate(mapSize: mapSize))
+  }
+
+  /// Claims the data file of a store, which a process may open only once: LMDB's locks belong to the process, and
+  /// closing the file a second time would release those of the first.
+  ///
+  /// - Throws: `busy` when this process has it open.
+  static func claim(_ path: String) throws(StoreError) -> ProcessClaim {
+    if let claim = ProcessClaim(path + "/data.mdb") { return claim }
+    throw StoreError(
+      .busy,
+      "This process has \(path) open for reading: close that reader, or keep one for the whole process."
+    )
+  }
+
+  /// The facts about a store in it.
+  var traits: StoreTraits {
+    StoreTraits(
+      longestKey: 510, bestValueSize: pageSize - 16, writeQuantum: 4 * pageSize,
+      strongest: System.strongest, isPersistent: true)
   }
 
   deinit {
@@ -53,8 +77,10 @@ final class LMDBEnvironment: @unchecked Sendable {
 
   /// Begins a read transaction on the newest commit.
   ///
-  /// - Throws: `closed`, `full` (no slot left), `io`.
+  /// - Throws: `closed`, `full` (no slot left), `io`; for a reader also `busy` (the owner's map has grown, and a
+  ///   view that is held open keeps this one from growing).
   func read() throws(StoreError) -> LMDBReader {
+    let start = ContinuousClock.now
     while true {
       let found = try gate.withLock { gate throws(StoreError) -> LMDBReader? in
         if gate.isRetired { throw .lmdbClosed(path) }
@@ -69,6 +95,25 @@ final class LMDBEnvironment: @unchecked Sendable {
             result = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
           }
         }
+        if result == MDB_MAP_RESIZED {
+          guard gate.readers.isEmpty else {
+            guard ContinuousClock.now - start < Self.mapPatience else {
+              throw StoreError(
+                .busy,
+                "The owner of \(path) has enlarged its map, and a view is held open here. Close views within "
+                  + "milliseconds.")
+            }
+            return nil
+          }
+          // Zero stands for the size that the owner has stored.
+          result = mdb_env_set_mapsize(handle, 0)
+          gate.isBroken = result != 0
+          if result == 0 {
+            result = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+          }
+          // It has grown once more.
+          if result == MDB_MAP_RESIZED { return nil }
+        }
         if result == MDB_PANIC {
           result = mdb_txn_begin(try spare(&gate), nil, UInt32(MDB_RDONLY), &transaction)
         }
@@ -81,6 +126,9 @@ final class LMDBEnvironment: @unchecked Sendable {
       System.pause()
     }
   }
+
+  /// How long a reader waits for its own views when the owner's map has grown.
+  private static let mapPatience = Duration.seconds(5)
 
   /// A second, read-only handle of the environment. After a failed write of a meta page LMDB
   /// refuses reads through the first handle too.
@@ -150,7 +198,8 @@ final class LMDBEnvironment: @unchecked Sendable {
     gate.isShut = true
     if let spare = gate.spare { mdb_env_close(spare) }
     mdb_env_close(handle)
-    owner.release()
+    claim.release()
+    owner?.release()
   }
 
   /// The map's size and how many of its bytes no page has used yet.
@@ -176,6 +225,8 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// - Throws: `io`.
   func growMap(to size: Int, _ patience: Duration) throws(StoreError) -> Bool {
     let start = ContinuousClock.now
+    // The pages that a killed reader pins may do instead next time.
+    clearDeadReaders()
     defer { gate.withLock { $0.isHeldBack = false } }
     while true {
       let waited = ContinuousClock.now - start
@@ -197,6 +248,15 @@ final class LMDBEnvironment: @unchecked Sendable {
       if waited >= patience { return false }
       System.pause()
     }
+  }
+
+  /// Clears the slots of readers whose process died, so that the pages that they pin are used again.
+  ///
+  /// - Returns: 0, or LMDB's code.
+  @discardableResult
+  func clearDeadReaders() -> Int32 {
+    var stale: Int32 = 0
+    return mdb_reader_check(handle, &stale)
   }
 
   /// Whether the environment has lost its map, so that no transaction may begin.

@@ -24,7 +24,7 @@ enum LMDBFormat {
   /// - Throws: `foreign`, `newerFormat`, `damaged`, `io`.
   static func check(_ handle: OpaquePointer, _ path: String) throws(StoreError) -> MDB_dbi {
     var begun: OpaquePointer?
-    var result = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &begun)
+    var result = beginReading(handle, &begun)
     guard result == 0, let transaction = begun else { throw .lmdb(result, "read", path) }
     var tree: MDB_dbi = 0
     result = mdb_dbi_open(transaction, nil, 0, &tree)
@@ -58,6 +58,20 @@ enum LMDBFormat {
           + "\(Self.version). Update Conifer to open it.")
     }
     return tree
+  }
+
+  /// Begins a read transaction in an environment that has none; where another process has enlarged the map, this one
+  /// follows.
+  ///
+  /// - Returns: 0, or LMDB's code.
+  static func beginReading(_ handle: OpaquePointer, _ transaction: inout OpaquePointer?) -> Int32 {
+    while true {
+      let result = mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction)
+      guard result == MDB_MAP_RESIZED else { return result }
+      // Zero stands for the size that the owner has stored.
+      let resized = mdb_env_set_mapsize(handle, 0)
+      guard resized == 0 else { return resized }
+    }
   }
 
   /// Makes a new data file with the record in it, in a directory of its own, and moves it into

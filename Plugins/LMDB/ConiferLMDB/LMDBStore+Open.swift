@@ -27,6 +27,18 @@ extension LMDBStore {
     if System.length(path + "/data.mdb") == nil { try LMDBFormat.create(in: path) }
     // A killed process may have left the file's name unsynced, and nothing later would sync it.
     try Platform.syncDirectory(path)
+    let claim = try LMDBEnvironment.claim(path)
+    do throws(StoreError) {
+      return try openEnvironment(path, options, owner, claim)
+    } catch {
+      claim.release()
+      throw error
+    }
+  }
+
+  private static func openEnvironment(
+    _ path: String, _ options: LMDBOptions, _ owner: OwnerLock, _ claim: ProcessClaim
+  ) throws(StoreError) -> LMDBEnvironment {
     let length = try check(path, wasLeftBehind: owner.wasLeftBehind)
     var made: OpaquePointer?
     var result = mdb_env_create(&made)
@@ -48,17 +60,20 @@ extension LMDBStore {
       let tree = try LMDBFormat.check(handle, path)
       owner.recordKind()
       return LMDBEnvironment(
-        path: path, handle: handle, tree: tree, owner: owner, mapSize: mapSize)
+        path: path, handle: handle, tree: tree, owner: owner, claim: claim, mapSize: mapSize)
     } catch {
       mdb_env_close(handle)
       throw error
     }
   }
 
+  /// How many pages are checked at every opening.
+  static let pagesChecked = 1 << 10
+
   /// How many pages are checked before LMDB maps them: a page that is not what LMDB thinks can end the
   /// process. Who was killed by one must not be killed by it again, so that more are checked then.
   private enum Checked {
-    static let usually = 1 << 10
+    static let usually = LMDBStore.pagesChecked
     static let afterDeath = 1 << 14
   }
 

@@ -57,9 +57,7 @@ public final class LMDBStore: OrderedStore {
     let environment = try Self.openEnvironment(path, options)
     self.path = path
     self.options = options
-    traits = StoreTraits(
-      longestKey: 510, bestValueSize: environment.pageSize - 16,
-      writeQuantum: 4 * environment.pageSize, strongest: System.strongest, isPersistent: true)
+    traits = environment.traits
     phase = Mutex(.open(environment))
     writer = Mutex(Writer(reserve: SpaceReserve(in: path, bytes: options.reserve)))
   }
@@ -121,8 +119,7 @@ public final class LMDBStore: OrderedStore {
   public func tidy(_ slice: Duration) throws(StoreError) -> Bool {
     try writer.withLock { _ throws(StoreError) in
       let environment = try environment()
-      var stale: Int32 = 0
-      let result = mdb_reader_check(environment.handle, &stale)
+      let result = environment.clearDeadReaders()
       guard result == 0 else { throw .lmdb(result, "tidy", path) }
       return false
     }

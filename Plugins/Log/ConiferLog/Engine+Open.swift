@@ -55,21 +55,7 @@ extension Engine {
     if let missing = listed.first(where: { !names.contains($0) }) {
       throw StoreError.damagedFile(path(missing), "it is missing")
     }
-    var snapshot = Snapshot()
-    for entry in manifest.segments {
-      snapshot.segments[entry.number] = Segment(
-        entry.number, entry.kind, length: entry.length, live: entry.live,
-        path(entry.number, .segment), store: manifest.store, handles)
-    }
-    for entry in manifest.tables {
-      let path = path(entry.number, .table)
-      let file = try files.existing(path, .read)
-      try FileHeader.check(file, path, .table, store: manifest.store, number: entry.number)
-      guard try file.size(path) >= entry.length else {
-        throw StoreError.damagedFile(path, "it was cut")
-      }
-      snapshot.tables.append(Table(entry, path, file, cache, losses))
-    }
+    let snapshot = try Snapshot(manifest, in: directory, handles, cache, losses)
     for name in names {
       if let found = FileName(name) { nextNumber = max(nextNumber, found.number &+ 1) }
     }
@@ -108,27 +94,7 @@ extension Engine {
       isDirty: end > start)
     segment.length = end
     segment.allocated = length
-    for frame in frames { try replay(frame, segment) }
-  }
-
-  private func replay(_ frame: JournalReader.Frame, _ segment: Segment) throws(StoreError) {
-    let values = frame.offset + FrameHeader.size + Int(frame.header.editsLength)
-    for edit in frame.edits {
-      switch edit {
-      case .small(let key, let value): set(key, .small(value))
-      case .value(let key, var pointer):
-        pointer.segment = segment.number
-        pointer.offset &+= UInt32(truncatingIfNeeded: values)
-        set(key, .value(pointer))
-      case .delete(let key): set(key, .gone)
-      case .clear(let from, let to):
-        for key in try snapshot.keys(from: from, to: to) { set(key, .gone) }
-      }
-    }
-  }
-
-  private func set(_ key: Bytes, _ slot: Slot) {
-    published.state.withLock { $0.set(key, slot) }
+    for frame in frames { try published.replay(frame, segment) }
   }
 
   /// Removes leftovers of earlier processes: files of this store that are not listed, and files
@@ -150,6 +116,33 @@ extension Engine {
 }
 
 extension Snapshot {
+  /// The files that a manifest lists, with nothing of the journal behind it.
+  ///
+  /// - Throws: `damaged` (one is missing, cut, or not what it should be), `foreign`, `newerFormat`, `denied`, `io`.
+  init(
+    _ manifest: Manifest, in directory: String, _ handles: OpenSegments, _ cache: BlockCache,
+    _ losses: Losses
+  ) throws(StoreError) {
+    self.init()
+    func path(_ number: UInt64, _ kind: FileHeader.Kind) -> String {
+      "\(directory)/\(FileName(number: number, kind: kind))"
+    }
+    for entry in manifest.segments {
+      segments[entry.number] = Segment(
+        entry.number, entry.kind, length: entry.length, live: entry.live,
+        path(entry.number, .segment), store: manifest.store, handles)
+    }
+    for entry in manifest.tables {
+      let path = path(entry.number, .table)
+      let file = try handles.files.existing(path, .read)
+      try FileHeader.check(file, path, .table, store: manifest.store, number: entry.number)
+      guard try file.size(path) >= entry.length else {
+        throw StoreError.damagedFile(path, "it was cut")
+      }
+      tables.append(Table(entry, path, file, cache, losses))
+    }
+  }
+
   /// The stored keys of a range that are present.
   ///
   /// - Throws: `damaged`, `io`.

@@ -128,7 +128,7 @@ final class Engine: @unchecked Sendable {
   }
 
   /// The snapshot of the newest commit.
-  var snapshot: Snapshot { published.state.withLock { $0.snapshot } }
+  var snapshot: Snapshot { published.snapshot }
 
   // MARK: Durability
 

@@ -23,7 +23,10 @@ extension StorageConfiguration {
       rows: { (directory) throws(StoreError) in try LogStore(at: directory, log) },
       elsewhere: { directory, options in .log(at: directory, options: options, log: log) })
     return StorageConfiguration(
-      name: "log", location: directory, options: options, salvage: salvage
+      name: "log", location: directory, options: options, salvage: salvage,
+      reading: { (directory) throws(StoreError) in
+        try LogReader(at: directory, log, files: SystemFiles())
+      }
     ) { (options) throws(StoreError) in
       try LogBackend.open(LogStore(at: directory, log), name: "log", options: options)
     }

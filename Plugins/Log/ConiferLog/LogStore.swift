@@ -11,7 +11,9 @@ import Synchronization
 public final class LogStore: OrderedStore {
   /// Keys of up to 65,536 bytes (an index block holds whole keys), commits of up to 2 GB, and
   /// durability up to power loss.
-  public let traits = StoreTraits(
+  public let traits: StoreTraits = LogStore.traits
+
+  static let traits = StoreTraits(
     longestKey: 1 << 16, bestValueSize: 16 << 10, writeQuantum: 64, strongest: .power,
     isPersistent: true)
 

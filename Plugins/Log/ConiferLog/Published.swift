@@ -26,6 +26,30 @@ final class Published: Sendable {
     var bytes = 0
   }
 
+  /// Changes what a frame of the journal changes.
+  ///
+  /// - Throws: `damaged` and `io`, of tables in which a range is looked up.
+  func replay(_ frame: JournalReader.Frame, _ segment: Segment) throws(StoreError) {
+    let values = frame.offset + FrameHeader.size + Int(frame.header.editsLength)
+    for edit in frame.edits {
+      switch edit {
+      case .small(let key, let value): set(key, .small(value))
+      case .value(let key, var pointer):
+        pointer.segment = segment.number
+        pointer.offset &+= UInt32(truncatingIfNeeded: values)
+        set(key, .value(pointer))
+      case .delete(let key): set(key, .gone)
+      case .clear(let from, let to):
+        for key in try snapshot.keys(from: from, to: to) { set(key, .gone) }
+      }
+    }
+  }
+
+  /// The snapshot of the newest commit.
+  var snapshot: Snapshot { state.withLock { $0.snapshot } }
+
+  private func set(_ key: Bytes, _ slot: Slot) { state.withLock { $0.set(key, slot) } }
+
   /// Releases the files when the store is closed; closed views hold this object too.
   func end() { state.withLock { $0 = State() } }
 

@@ -169,10 +169,7 @@ struct DatabaseFile {
       }
       // This follows the change of mode, since only that opens the log.
       try connection.execute("PRAGMA journal_size_limit=\(max(options.logKept, 0))")
-      guard try connection.integer("PRAGMA application_id") == Int(Self.application) else {
-        throw foreign("its application id is another one")
-      }
-      try accept(version: UInt32(truncatingIfNeeded: connection.integer("PRAGMA user_version")))
+      try checkFormat(connection)
       // A database or a log that could only be opened for reading is noticed here.
       if sqlite3_db_readonly(connection.handle, "main") != 0 {
         throw connection.failure(SQLITE_READONLY, "open")
@@ -187,6 +184,22 @@ struct DatabaseFile {
       connection.close()
       throw error
     }
+  }
+
+  /// Checks the format through a connection.
+  ///
+  /// - Throws: `foreign`, `newerFormat`, `damaged`, `busy`, `io`.
+  func checkFormat(_ connection: Connection) throws(StoreError) {
+    guard try connection.integer("PRAGMA application_id") == Int(Self.application) else {
+      throw foreign("its application id is another one")
+    }
+    try accept(version: UInt32(truncatingIfNeeded: connection.integer("PRAGMA user_version")))
+  }
+
+  /// Which files a connection has open, as long as it has; nil when one is missing.
+  var identity: [FileIdentity]? {
+    let files = [path, log, index].compactMap(FileIdentity.init)
+    return files.count == 3 ? files : nil
   }
 
   /// Opens a connection that only reads; it never checkpoints, not even as the last one to close.

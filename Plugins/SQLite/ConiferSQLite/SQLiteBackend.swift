@@ -29,7 +29,8 @@ extension StorageConfiguration {
       rows: { (directory) throws(StoreError) in try SQLiteStore(at: directory, sqlite) },
       elsewhere: { directory, options in .sqlite(at: directory, options: options, sqlite: sqlite) })
     return StorageConfiguration(
-      name: "sqlite", location: directory, options: options, salvage: salvage
+      name: "sqlite", location: directory, options: options, salvage: salvage,
+      reading: { (directory) throws(StoreError) in try SQLiteReader(at: directory, sqlite) }
     ) { (options) throws(StoreError) in
       try SQLiteBackend.open(SQLiteStore(at: directory, sqlite), name: "sqlite", options: options)
     }

@@ -11,7 +11,9 @@ import Synchronization
 public final class SQLiteStore: OrderedStore {
   /// Keys of up to 4,095 bytes (longer ones would slow down their neighbours), values up to
   /// SQLite's limit of about a gigabyte, and commits that survive power loss.
-  public let traits = StoreTraits(
+  public let traits: StoreTraits = SQLiteStore.traits
+
+  static let traits = StoreTraits(
     longestKey: 4095, bestValueSize: 16 << 10, writeQuantum: 8192, strongest: .power,
     isPersistent: true)
 

@@ -62,6 +62,8 @@ extension DatabaseError.Code {
   public static let storageFull = Self(rawValue: "storage-full")
   /// Another process, or another database here, has the store open.
   public static let storageBusy = Self(rawValue: "storage-busy")
+  /// There is no store yet, and who reads beside its owner makes none.
+  public static let storageMissing = Self(rawValue: "storage-missing")
   /// Stored bytes are not what was written.
   public static let storageDamaged = Self(rawValue: "storage-damaged")
   /// The storage failed for another reason; the cause says which.
@@ -99,6 +101,7 @@ extension DatabaseError.Code {
     case .tooManyRetries: "Run it again when fewer others write there."
     case .storageFull: "Free space on the disk, then write again."
     case .storageBusy: "Close the other owner; a store is open once at a time."
+    case .storageMissing: "Let the app open its database once, and name the same directory."
     case .storageDamaged: "Check the store with conifer verify; cached data is fetched again."
     case .storageFailure: "Remove the cause, then open the database again."
     case .overflow: "Read the sequence faster, or observe less."

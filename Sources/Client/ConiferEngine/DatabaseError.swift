@@ -84,6 +84,7 @@ extension DatabaseError {
       switch error.code {
       case .full: .storageFull
       case .busy: .storageBusy
+      case .missing: .storageMissing
       case .damaged: .storageDamaged
       case .closed: .closed
       case .tooLarge: .tooLarge

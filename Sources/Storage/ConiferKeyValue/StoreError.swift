@@ -27,6 +27,8 @@ public struct StoreError: Error, Sendable, CustomStringConvertible {
     public static let damaged = Code(rawValue: "damaged")
     /// The store was written by a newer version of Conifer.
     public static let newerFormat = Code(rawValue: "newer-format")
+    /// There is no store at the place; who only reads does not make one.
+    public static let missing = Code(rawValue: "missing")
     /// The files belong to something that is not this kind of store.
     public static let foreign = Code(rawValue: "foreign")
     /// The encryption key does not fit the store.

@@ -70,7 +70,7 @@ extension FirestoreError.Code {
       switch code {
       case .storageFull: .resourceExhausted
       case .storageDamaged: .dataLoss
-      case .storageBusy, .storageFailure, .disconnected: .unavailable
+      case .storageBusy, .storageMissing, .storageFailure, .disconnected: .unavailable
       case .closed: .failedPrecondition
       case .unknownWrite: .notFound
       case .discarded, .writeCanceled: .cancelled

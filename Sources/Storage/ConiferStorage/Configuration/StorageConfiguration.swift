@@ -12,7 +12,13 @@ public struct StorageConfiguration: Sendable {
   public private(set) var options: StorageOptions
   /// How a damaged store of this kind is salvaged, or nil when nothing is known of its files.
   package let salvage: SalvageMethod?
+  /// Opens the files for reading beside their owner; nil for kinds that cannot be read so.
+  let reading: Reading?
   private let opener: @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
+
+  /// Opens a store's directory for reading beside its owner, without making or changing anything in it that
+  /// its owner could notice.
+  public typealias Reading = @Sendable (_ directory: String) throws(StoreError) -> any ReadableStore
 
   /// A configuration, as a plugin or a backend from outside the package makes it.
   ///
@@ -21,16 +27,20 @@ public struct StorageConfiguration: Sendable {
   ///   - location: the directory of its files, or nil when it keeps none.
   ///   - options: the options that every backend takes.
   ///   - salvage: how a damaged store of this kind is salvaged, if it can be.
+  ///   - reading: opens the store for reading beside its owner; nil where that cannot be done, so that
+  ///     ``openReader()`` refuses.
   ///   - open: opens the backend with the options it is given, which may be others than these; called
   ///     once for each `open()`.
   public init(
     name: String, location: String?, options: StorageOptions, salvage: SalvageMethod? = nil,
+    reading: Reading? = nil,
     open: @escaping @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
     self.location = location
     self.options = options
     self.salvage = salvage
+    self.reading = reading
     self.opener = open
   }
 

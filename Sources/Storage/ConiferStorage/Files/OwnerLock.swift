@@ -41,6 +41,8 @@ public final class OwnerLock: Sendable {
   /// The lines that name the owner.
   private let name: Bytes
   private let held: Mutex<Held>
+  /// What tells readers of the store that this process owns it.
+  private let claim: ProcessClaim?
   private let process = Platform.processID
 
   /// Takes the lock of a directory that is no store, or for what is done to any kind of store, making
@@ -111,6 +113,7 @@ public final class OwnerLock: Sendable {
     self.wasLeftBehind = wasLeftBehind
     kind = files?.kind
     held = Mutex(Held(file: file, kindLength: length))
+    claim = ProcessClaim(path)
   }
 
   deinit { release() }
@@ -148,6 +151,7 @@ public final class OwnerLock: Sendable {
     }
     let file = held.file
     guard file >= 0 else { return }
+    claim?.release()
     // The child of a fork shares the open file and so the lock; only the parent may release it.
     guard Platform.processID == process else {
       Platform.close(file)
@@ -183,6 +187,11 @@ public final class OwnerLock: Sendable {
 
   private static func text(in directory: String) throws(StoreError) -> OwnerText {
     OwnerText(try Directory.contents(directory + "/owner", limit: 512) ?? [])
+  }
+
+  /// Whether something in this process has the store in a directory open.
+  static func isHeldHere(in directory: String) -> Bool {
+    ProcessClaim.isMade(of: directory + "/owner")
   }
 
   /// Tries to lock; zero or an `errno`.

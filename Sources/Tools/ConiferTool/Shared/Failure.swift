@@ -87,7 +87,7 @@ extension Failure {
     case .full: .full
     case .io, .poisoned: .io
     case .damaged: .damaged
-    case .newerFormat, .foreign: .foreign
+    case .newerFormat, .foreign, .missing: .foreign
     case .tooLarge: .badData
     case .invalid, .unsupported: .usage
     default: .internal
