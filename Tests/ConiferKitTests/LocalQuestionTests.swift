@@ -23,6 +23,37 @@ import Testing
     await database.close()
   }
 
+  /// Its storage is no cache.
+  @Test func `forget nothing`() async throws {
+    let scratch = try Scratch()
+    var configuration = DatabaseConfiguration.local(storage: .sqlite(at: scratch.store))
+    configuration.logger.logLevel = .critical
+    let database = Database(configuration)
+    let room = database.reference(withPath: "rooms/r1")
+    try await room.setValue(1)
+    do throws(DatabaseError) {
+      try await database.clear(at: room)
+      Issue.record("It was forgotten.")
+    } catch {
+      #expect(error.code == .storageFailure && error.remedy?.contains("removeValue") == true)
+    }
+    #expect(try await room.getData().value as? Int == 1)
+    await database.close()
+
+    let documents = try Scratch()
+    let firestore = Firestore(.local(storage: .sqlite(at: documents.store)))
+    let document = firestore.document("rooms/r1")
+    try await document.setData(["n": 1])
+    do throws(FirestoreError) {
+      try await firestore.clear(at: document)
+      Issue.record("It was forgotten.")
+    } catch {
+      #expect(error.code == .failedPrecondition && error.message.contains("delete()"))
+    }
+    #expect(try await document.getDocument().get("n") as? Int == 1)
+    try await firestore.terminate()
+  }
+
   /// Suspending waits for the store first.
   @MainActor @Test func `stay possible when it was resumed while it was being suspended`()
     async throws

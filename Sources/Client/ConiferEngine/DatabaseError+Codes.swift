@@ -52,6 +52,8 @@ extension DatabaseError.Code {
   public static let overridden = Self(rawValue: "overridden-by-set")
   /// The transaction was run 25 times, and the data changed each time.
   public static let tooManyRetries = Self(rawValue: "max-retries")
+  /// What was to be forgotten is in use: it is listened to, a transaction runs there, or it is kept synced.
+  public static let inUse = Self(rawValue: "in-use")
   /// The store knows no such write, or no longer.
   public static let unknownWrite = Self(rawValue: "unknown-write")
 }
@@ -98,6 +100,8 @@ extension DatabaseError.Code {
     case .overridden: "Run the transaction again if it is still wanted."
     case .unknownWrite:
       "Take the ids of waiting and refused writes from pendingWrites and rejectedWrites."
+    case .inUse:
+      "End the listeners and transactions there and call keepSynced(false); then call it again."
     case .tooManyRetries: "Run it again when fewer others write there."
     case .storageFull: "Free space on the disk, then write again."
     case .storageBusy: "Close the other owner; a store is open once at a time."

@@ -214,6 +214,12 @@ final class RecordingEngine: DocumentEngine {
   }
   func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID? { nil }
 
+  func clear(
+    _ source: DocumentQuery.Source, after position: ClearedDocuments.Position?
+  ) async throws(FirestoreError) -> ClearedDocuments {
+    throw FirestoreError.terminated
+  }
+
   func terminate(_ told: @escaping @Sendable (FirestoreError?) -> Void) {
     note("terminate")
     told(nil)

@@ -6,8 +6,8 @@ import Testing
   static let codes: [DatabaseError.Code] = [
     .readOnly, .coding, .permissionDenied, .unavailable, .expiredToken, .invalidToken, .tooLarge,
     .refused, .disconnected, .notCached, .outcomeUnknown, .writeCanceled, .discarded, .overridden,
-    .tooManyRetries, .unknownWrite, .storageFull, .storageBusy, .storageMissing, .storageDamaged,
-    .storageFailure,
+    .tooManyRetries, .unknownWrite, .inUse, .storageFull, .storageBusy, .storageMissing,
+    .storageDamaged, .storageFailure,
     .overflow, .cancelled, .closed, .internal,
   ]
 

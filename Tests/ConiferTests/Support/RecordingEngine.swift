@@ -60,6 +60,10 @@ final class RecordingEngine: DatabaseEngine {
     throw DatabaseError(.closed, "There is none.")
   }
 
+  func clear(_ path: Path) async throws(DatabaseError) -> CommitID {
+    throw DatabaseError(.closed, "There is none.")
+  }
+
   func write(
     _ write: LocalWrite, completion: (@Sendable (DatabaseError?) -> Void)?
   ) -> WriteReceipt {

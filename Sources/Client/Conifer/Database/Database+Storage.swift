@@ -2,6 +2,7 @@ import ConiferEngine
 import ConiferKeyValue
 import ConiferQuery
 public import ConiferStorage
+import ConiferTree
 
 // What is kept on the device for the database: how much, why, and whether it is sound. All of it may be asked
 // while the database is used; what is asked while it is suspended waits until it is resumed, and what is under way when
@@ -74,6 +75,49 @@ extension Database {
     try await asking { (asked) throws(StoreError) in
       try await asked.evict(to: bytes, dryRun: dryRun)
     }
+  }
+
+  /// Forgets what the cache holds at and below a place, as if it had never been read: reading it offline fails, until the
+  /// server has been asked again.
+  ///
+  /// So does reading a place or query above that held some of it, also for what else is there, which stays cached. Waiting
+  /// and refused writes stay, and show over what is unknown. What the server answers or acknowledges from then on is cached
+  /// again.
+  ///
+  /// ``evict(to:dryRun:)`` passes over what is listened to or kept synced; this is refused while something has any of the
+  /// place, and forgets nothing then: a listener or transaction at it, below or above, except a query above whose result
+  /// lacks it, and a `keepSynced` at it, below or above. Otherwise all of it is forgotten at once, and once the call returns
+  /// no end of the process brings it back, nor a loss of power as far as the storage survives that. The bytes on the medium
+  /// are free for other data, and are not overwritten.
+  ///
+  /// - Parameter reference: the place, of this database.
+  /// - Throws: `inUse`; why the reference is invalid, `readOnly` for one in `.info`; `storageFailure` for a database without
+  ///   a server, whose storage is the only copy; what the storage does; `closed`; `cancelled`, when the waiting task is: the
+  ///   place is forgotten all the same.
+  public func clear(at reference: DatabaseReference) async throws(DatabaseError) {
+    let path = try clearable(reference)
+    let commit = try await engine.clear(path)
+    try await asking { (asked) throws(StoreError) in try await asked.backend.harden(commit) }
+  }
+
+  /// The place of a reference, of which the cache may be told to forget what it holds.
+  private func clearable(_ reference: DatabaseReference) throws(DatabaseError) -> Path {
+    if let error = reference.error { throw error }
+    let path = reference.path
+    guard reference.database === self else {
+      throw DatabaseError(
+        .invalidURL, "\(reference.url) is of another database than \(self).",
+        remedy: "Make the reference with the database whose cache is meant.")
+    }
+    guard path.first != .info else {
+      throw DatabaseError(.readOnly, "\(path) is the client's own: no cache holds it.")
+    }
+    guard configuration.localAuthority == nil else {
+      throw DatabaseError(
+        .storageFailure, "\(path) is not forgotten: this database has no server, and its data is the only copy.",
+        remedy: "Delete data with removeValue().")
+    }
+    return path
   }
 
   /// Reads all that is stored, and checks it against every checksum and every rule of its records; changes nothing.

@@ -1,4 +1,5 @@
 import ConiferEngine
+import ConiferKeyValue
 import ConiferQuery
 import ConiferSync
 import ConiferTree
@@ -61,6 +62,9 @@ protocol DatabaseEngine: AnyObject, Sendable {
   ///
   /// - Throws: why it will never be open.
   func storage() async throws(DatabaseError) -> StorageQuestions
+
+  /// Forgets what the cache holds at and below a path, unless something uses it; gives the commit.
+  func clear(_ path: Path) async throws(DatabaseError) -> CommitID
 
   // MARK: The queue, and who is signed in
 

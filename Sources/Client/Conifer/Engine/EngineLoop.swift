@@ -24,6 +24,7 @@ final class EngineLoop: StepHandler {
   let gets: Gets
   let transactions: Transactions
   let disconnects: Disconnects
+  let clearing: CacheClearing
   let lifetime: EngineLifetime
   let drains = QueueDrains()
   /// Whether the storage is suspended, and what waits until it is resumed.
@@ -73,6 +74,8 @@ final class EngineLoop: StepHandler {
       connection: connection, outbox: outbox, post: post)
     mail = MailTaker(setup, storage, writes, outbox)
     disconnects = Disconnects(storage, connection, outbox)
+    clearing = CacheClearing(
+      storage: storage, views: views, listens: listens, cache: cache, outbox: outbox)
     user = SignedInUser(
       setup, storage, views, transactions, pins, connection, outbox, authState, post)
     requests = QueueRequests(

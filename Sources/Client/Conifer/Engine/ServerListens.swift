@@ -67,6 +67,18 @@ final class ServerListens {
     return false
   }
 
+  /// A listen that has any of a place: one at it, below it or above it, unless that one has a filter and lacks the child
+  /// that the place is in; nil for none.
+  func user(of path: Path) -> QueryTarget? {
+    targets.first { target in
+      guard target.path.count < path.count else { return path.contains(target.path) }
+      guard target.path.contains(path), !target.spec.isDefault else {
+        return target.path.contains(path)
+      }
+      return views.tree.sentData(of: target)?[path.keys[target.path.count]].isEmpty == false
+    }
+  }
+
   /// Marks the listens around a place as lagging, after an acknowledged write was cached that newer
   /// server data may replace. Their next data or answer then stores all that their views have.
   func markListensLagging(around path: Path) {

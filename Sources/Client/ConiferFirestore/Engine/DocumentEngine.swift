@@ -89,6 +89,13 @@ package protocol DocumentEngine: AnyObject, Sendable {
   /// The number under which the cache tracks a query; nil when it does not.
   func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID?
 
+  /// Forgets the next of the documents that the cache holds of a source, unless something uses one of them.
+  ///
+  /// - Parameter position: where it goes on; nil at the beginning.
+  func clear(
+    _ source: DocumentQuery.Source, after position: ClearedDocuments.Position?
+  ) async throws(FirestoreError) -> ClearedDocuments
+
   // MARK: Network, user and end
 
   /// Somebody signed in or out: the token provider is asked anew.

@@ -51,6 +51,11 @@ extension ListenMachine {
     return isNeeded
   }
 
+  /// A query that shows a document of a source, or that the server says such a document matches; nil for none.
+  package func user(of source: DocumentQuery.Source) -> DocumentQuery? {
+    views.keys.first { documents(of: $0).contains(where: source.contains) }
+  }
+
   /// The documents that a query shows, and those that the server says match it.
   package func documents(of query: DocumentQuery) -> Set<DocumentPath> {
     guard let number = views[query], let view = listened[number]?.view else { return [] }

@@ -1,5 +1,5 @@
 package import ConiferQuery
-import ConiferTree
+package import ConiferTree
 
 /// When the server last spoke for targets without a view, as far as that is known in this run, and what its time is now.
 ///
@@ -29,6 +29,14 @@ package final class ServerTimes {
     let target = target.normalized
     older[target] = nil
     newer[target] = time
+  }
+
+  /// A cache forgot what it held at a path: what the server said of it counts no longer.
+  package func forget(around path: Path) {
+    let isApart = { (noted: (key: QueryTarget, value: Int64)) in
+      !noted.key.path.contains(path) && !path.contains(noted.key.path)
+    }
+    (newer, older) = (newer.filter(isApart), older.filter(isApart))
   }
 
   /// When the server last spoke for what a cache holds of a target.

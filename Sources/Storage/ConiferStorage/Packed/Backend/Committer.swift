@@ -88,7 +88,9 @@ final class Committer {
     // Such commits may use the reserve: the end of a write may make a document's overlay larger,
     // but the end of the next writes makes it smaller.
     let isClient = repairer.policy.role == .cache
-    tx.frees = group.allSatisfy { $0.edits.onlyEndWrites || isClient && $0.edits.letWritesEnd }
+    tx.frees = group.allSatisfy {
+      $0.edits.onlyEndWrites || $0.edits.onlyForget || isClient && $0.edits.letWritesEnd
+    }
     for pending in group {
       let saved = tx.state
       do throws(StoreError) {
@@ -156,7 +158,27 @@ extension [StorageEdit] {
   }
 }
 
+extension [StorageEdit] {
+  /// Whether they only forget cached data, and note that queries are incomplete without it.
+  fileprivate var onlyForget: Bool {
+    contains(where: \.forgets)
+      && allSatisfy { edit in
+        if case .saveQuery(let query) = edit { !query.isComplete } else { edit.forgets }
+      }
+  }
+}
+
 extension StorageEdit {
+  /// Whether all it does is to remove cached data, or a record of it.
+  fileprivate var forgets: Bool {
+    switch self {
+    case .prune, .removeQuery: true
+    case .updateTrackedKeys(_, _, added: let added, _): added.isEmpty
+    case .documents(_, let edits): !edits.isEmpty && edits.allSatisfy(\.forgets)
+    default: false
+    }
+  }
+
   /// Whether all it does is to take writes out of those that wait.
   fileprivate var endsWrites: Bool {
     switch self {
@@ -171,6 +193,16 @@ extension StorageEdit {
     switch self {
     case .setMetadata, .setState(_, _, .sent): true
     case .documents(_, let edits): edits.allSatisfy { if case .put = $0 { true } else { false } }
+    default: false
+    }
+  }
+}
+
+extension DocumentEdit {
+  fileprivate var forgets: Bool {
+    switch self {
+    case .forget: true
+    case .updateMatches(_, added: let added, _): added.isEmpty
     default: false
     }
   }

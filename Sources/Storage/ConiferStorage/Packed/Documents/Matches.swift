@@ -152,6 +152,19 @@ extension TrackedQuery {
     return group.map { document.collection.id.utf8.elementsEqual($0.utf8) } ?? true
   }
 
+  /// Whether all documents that the query reads are of a source.
+  package func isWithin(_ source: DocumentQuery.Source) -> Bool {
+    guard let collection = path.first.flatMap({ DocumentKey.collection($0.string) }) else {
+      guard path.count == 0, case .group(let id) = source else { return false }
+      return group.map { $0.utf8.elementsEqual(id.utf8) } ?? false
+    }
+    return switch source {
+    case .collection(let own): own == collection
+    case .group(let id): collection.id.utf8.elementsEqual(id.utf8)
+    case .document(let document): DocumentKey.document(path) == document
+    }
+  }
+
   /// The id of the group of collections that the query reads; nil for one that reads all below its path. A group with an id
   /// that no collection can have reads all documents; one with a bundle's documents has such an id.
   fileprivate var group: String? {
