@@ -44,6 +44,15 @@ package final class EngineStorage {
   /// The store that has the data of a database without a server; nil for one with a server.
   package var authorityStore: (backend: any StorageBackend, tree: TreeID)? { authority?.store }
 
+  /// The storage that has what is read; that of the authority where there is one. Nil when it is not open.
+  package var cachingBackend: (any StorageBackend)? { authority?.store?.backend ?? backend }
+
+  /// The bytes of the medium that the cache takes; nil when that cannot be known now, or the storage never tells.
+  package var cacheBytes: Int? {
+    guard let evicting = cachingBackend as? any EvictingBackend else { return nil }
+    return try? evicting.cacheSize()
+  }
+
   /// The storage; nil when it is not open.
   package var backend: (any StorageBackend)? {
     guard case .open(let backend, _) = state else { return nil }

@@ -214,6 +214,12 @@ final class RecordingEngine: DocumentEngine {
   }
   func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID? { nil }
 
+  func observeUsage(
+    _ observation: UsageObservation, _ limits: UsageLimits,
+    _ told: @escaping @Sendable (UsageChange) -> Void
+  ) {}
+  func usageObservationEnded() {}
+
   func clear(
     _ source: DocumentQuery.Source, after position: ClearedDocuments.Position?
   ) async throws(FirestoreError) -> ClearedDocuments {

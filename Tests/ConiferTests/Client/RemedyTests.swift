@@ -8,7 +8,6 @@ import Testing
     .refused, .disconnected, .notCached, .outcomeUnknown, .writeCanceled, .discarded, .overridden,
     .tooManyRetries, .unknownWrite, .inUse, .storageFull, .storageBusy, .storageMissing,
     .storageDamaged, .storageFailure,
-    .overflow, .cancelled, .closed, .internal,
   ]
 
   @Test(arguments: codes) func `are told by the code alone`(_ code: DatabaseError.Code) throws {

@@ -60,6 +60,12 @@ final class RecordingEngine: DatabaseEngine {
     throw DatabaseError(.closed, "There is none.")
   }
 
+  func observeUsage(
+    _ observation: UsageObservation, _ limits: UsageLimits,
+    _ told: @escaping @Sendable (UsageChange) -> Void
+  ) {}
+  func usageObservationEnded() {}
+
   func clear(_ path: Path) async throws(DatabaseError) -> CommitID {
     throw DatabaseError(.closed, "There is none.")
   }

@@ -114,7 +114,8 @@ extension Database {
     }
     guard configuration.localAuthority == nil else {
       throw DatabaseError(
-        .storageFailure, "\(path) is not forgotten: this database has no server, and its data is the only copy.",
+        .storageFailure,
+        "\(path) is not forgotten: this database has no server, and its data is the only copy.",
         remedy: "Delete data with removeValue().")
     }
     return path

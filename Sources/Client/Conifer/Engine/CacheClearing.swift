@@ -2,6 +2,7 @@ import ConiferEngine
 import ConiferKeyValue
 import ConiferQuery
 import ConiferStorage
+import ConiferSync
 import ConiferTree
 
 /// Forgets what the cache holds at a place that nothing uses.
@@ -39,7 +40,7 @@ struct CacheClearing {
     var attempt = 1
     while true {
       let edits = try storage.reading { (view, lane) throws(StoreError) in
-        try edits(view, lane.tree, path, listened)
+        try forgetting(path, listened, view, lane.tree)
       }
       views.willStore(edits)
       do throws(StoreError) {
@@ -53,8 +54,8 @@ struct CacheClearing {
     }
   }
 
-  private func edits(
-    _ view: any StorageView, _ tree: TreeID, _ path: Path, _ listened: Set<QueryID>
+  private func forgetting(
+    _ path: Path, _ listened: Set<QueryID>, _ view: any StorageView, _ tree: TreeID
   ) throws(StoreError) -> [StorageEdit] {
     var edits = [StorageEdit.prune(tree, PruneForest([path: .prune]))]
     for stored in try view.trackedQueries(tree, at: path) + view.trackedQueries(tree, below: path) {

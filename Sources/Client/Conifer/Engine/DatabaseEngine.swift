@@ -63,6 +63,13 @@ protocol DatabaseEngine: AnyObject, Sendable {
   /// - Throws: why it will never be open.
   func storage() async throws(DatabaseError) -> StorageQuestions
 
+  /// Tells when the queue or the cache passes a limit, as long as the observation is on.
+  func observeUsage(
+    _ observation: UsageObservation, _ limits: UsageLimits,
+    _ told: @escaping @Sendable (UsageChange) -> Void)
+  /// An observation of usage was removed.
+  func usageObservationEnded()
+
   /// Forgets what the cache holds at and below a path, unless something uses it; gives the commit.
   func clear(_ path: Path) async throws(DatabaseError) -> CommitID
 

@@ -118,6 +118,15 @@ final class Engine: DatabaseEngine {
     return try await found.value()
   }
 
+  /// Tells when the queue or the cache passes a limit.
+  func observeUsage(
+    _ observation: UsageObservation, _ limits: UsageLimits,
+    _ told: @escaping @Sendable (UsageChange) -> Void
+  ) { steps.post(.run { $0.usage.begin(observation, limits, told) }) }
+
+  /// An observation of usage was removed.
+  func usageObservationEnded() { steps.post(.run { $0.usage.removeEnded() }) }
+
   /// Waits until no write of the user waits for the server, or until a time.
   func drain(until deadline: Double) async throws(DatabaseError) -> PendingWriteTotals {
     let drain = QueueDrain()

@@ -27,6 +27,7 @@ final class EngineLoop: StepHandler {
   let clearing: CacheClearing
   let lifetime: EngineLifetime
   let drains = QueueDrains()
+  let usage: UsageWatch
   /// Whether the storage is suspended, and what waits until it is resumed.
   private var suspension = Suspension<Step>()
   /// Whether steps are being done, of which some may still queue writes.
@@ -51,6 +52,7 @@ final class EngineLoop: StepHandler {
     let post: @Sendable (Step) -> Void = { [weak steps] in steps?.post($0) }
     let storage = EngineStorage(logger, authority: authority)
     outbox = Outbox(storage, setup.callbackQueue)
+    usage = UsageWatch(storage, outbox, postLook: { post(.run { _ in }) })
     let durability = DurabilityWaits { [weak steps] backend in steps?.harden(backend) }
     connection = Connection(setup, post)
     let progress = WriteProgress()
@@ -284,6 +286,7 @@ final class EngineLoop: StepHandler {
     } while !writes.unqueued.isEmpty || outbox.hasUncommitted || connection.hasActions
     connection.grantCredit()
     if !isPerforming, !user.isIdentifying, !outbox.hasInDoubtCommits { drains.look(requests.left) }
+    if !isPerforming { usage.look(requests.left) }
     outbox.callApp()
     scheduleNextInDoubtCheck()
   }

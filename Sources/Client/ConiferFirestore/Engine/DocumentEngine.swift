@@ -89,6 +89,12 @@ package protocol DocumentEngine: AnyObject, Sendable {
   /// The number under which the cache tracks a query; nil when it does not.
   func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID?
 
+  /// Tells when the queue or the cache passes a limit, as long as the observation is on.
+  func observeUsage(
+    _ observation: UsageObservation, _ limits: UsageLimits,
+    _ told: @escaping @Sendable (UsageChange) -> Void)
+  /// An observation of usage was removed.
+  func usageObservationEnded()
   /// Forgets the next of the documents that the cache holds of a source, unless something uses one of them.
   ///
   /// - Parameter position: where it goes on; nil at the beginning.

@@ -21,6 +21,7 @@ final class DocumentLoop: StepHandler {
   private let change: UserChange
   private let alarm: Alarm
   let drains = QueueDrains()
+  let usage: UsageWatch
   let handOver: HandOver
   /// Whether the storage is suspended, and what waits until it is resumed.
   private var suspension = Suspension<DocumentStep>()
@@ -36,6 +37,7 @@ final class DocumentLoop: StepHandler {
     let engine = EngineStorage(setup.logger, authority: authority)
     outbox = Outbox(engine, setup.callbackQueue)
     let store = DocumentStore(setup, engine, outbox)
+    usage = UsageWatch(engine, outbox, postLook: { post(.run(.none) { _ in }) })
     let user = SignedInUser(setup, store, post)
     let recovery = StorageRecovery(setup.clock, setup.logger)
     alarm = Alarm(setup.clock) { post(.tick) }
@@ -237,6 +239,8 @@ final class DocumentLoop: StepHandler {
     endStep()
     listening.targets.storeCompleteness()
     if !user.isIdentifying, writes.inDoubt.isEmpty { drains.look(queue.left) }
+    usage.look(queue.left)
+    outbox.callApp()
     guard !user.isAsking, !sending.isHardeningToken else { return }
     for completion in idleWaiters.take() {
       outbox.addCall { [steps = idleWaiters.steps] in completion(steps) }

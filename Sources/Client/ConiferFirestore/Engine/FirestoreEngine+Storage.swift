@@ -12,6 +12,18 @@ extension FirestoreEngine {
     return try found.get()
   }
 
+  /// Tells when the queue or the cache passes a limit.
+  package func observeUsage(
+    _ observation: UsageObservation, _ limits: UsageLimits,
+    _ told: @escaping @Sendable (UsageChange) -> Void
+  ) {
+    let told = untilEnd(told)
+    run { $0.usage.begin(observation, limits, told) }
+  }
+
+  /// An observation of usage was removed.
+  package func usageObservationEnded() { run { $0.usage.removeEnded() } }
+
   /// The number under which the cache tracks a query.
   package func trackedQuery(_ query: DocumentQuery) async throws(FirestoreError) -> QueryID? {
     let found = await ask { loop in

@@ -9,6 +9,11 @@ public protocol EvictingBackend: StorageBackend {
   /// - Throws: `io`, `closed`, `suspended`.
   func space() throws(StoreError) -> StorageSpace
 
+  /// The bytes of the medium that the cache takes, ``StorageSpace/cache``, known without a scan.
+  ///
+  /// - Throws: `io`, `closed`, `suspended`.
+  func cacheSize() throws(StoreError) -> Int
+
   /// Evicts cached data: what no tracked query covers, then the least recently used queries that are
   /// neither active nor pinned, with what only they cover, until the cache takes no more than asked.
   ///
@@ -29,6 +34,13 @@ public protocol EvictingBackend: StorageBackend {
   ///
   /// - Throws: `invalid` (an unknown tree), `io`, `damaged`, `closed`, `suspended`.
   func explain(_ tree: TreeID, _ path: Path) throws(StoreError) -> SpaceExplanation
+}
+
+extension EvictingBackend {
+  /// That of `space()`.
+  ///
+  /// - Throws: as `space()`.
+  public func cacheSize() throws(StoreError) -> Int { try space().cache }
 }
 
 extension StorageBackend {

@@ -40,7 +40,7 @@ struct DocumentClearing {
       throw inUse(source, "\(query.source.text) is listened to")
     }
     let kept = try reading(source) { () throws(StoreError) in
-      position == nil ? try kept(source) : nil
+      position == nil ? try placeKept(of: source) : nil
     }
     if let kept { throw inUse(source, "\(kept) is kept synced") }
     return try reading(source) { () throws(StoreError) in
@@ -75,7 +75,7 @@ struct DocumentClearing {
 
   /// Where a query looks that is kept synced and has a document of a source; nil for none. Those that are listened to
   /// have no document of it here.
-  private func kept(_ source: DocumentQuery.Source) throws(StoreError) -> String? {
+  private func placeKept(of source: DocumentQuery.Source) throws(StoreError) -> String? {
     try store.read { (view, lane) throws(StoreError) in
       for pin in try view.pins(lane.tree) {
         guard let stored = try view.trackedQuery(lane.tree, pin.path, pin.parameters) else {
@@ -93,8 +93,8 @@ struct DocumentClearing {
     of source: DocumentQuery.Source, after position: ClearedDocuments.Position?
   ) throws(StoreError) -> ClearedDocuments {
     let (part, edits) = try store.read { (view, lane) throws(StoreError) in
-      let part = try part(of: source, after: position, view, lane.tree)
-      return (part, try edits(part.documents, of: source, view, lane.tree))
+      let part = try next(of: source, after: position, view, lane.tree)
+      return (part, try forgetting(part.documents, of: source, view, lane.tree))
     }
     let commit = edits.isEmpty ? nil : try store.commit(edits).commit
     return ClearedDocuments(commit: commit, next: part.next)
@@ -105,7 +105,7 @@ struct DocumentClearing {
   private typealias Part = (documents: [DocumentPath], next: ClearedDocuments.Position?)
 
   /// The next documents of which the cache holds something.
-  private func part(
+  private func next(
     of source: DocumentQuery.Source, after position: ClearedDocuments.Position?,
     _ view: any DocumentView, _ tree: TreeID
   ) throws(StoreError) -> Part {
@@ -114,20 +114,21 @@ struct DocumentClearing {
       let isKnown = try view.document(tree, path).state != .unseen
       return (isKnown ? [path] : [], nil)
     case .collection(let collection):
-      return try part(of: collection, after: position?.document, view, tree)
+      return try next(of: collection, after: position?.document, view, tree)
     case .group(let id):
       if let position, position.document != nil {
-        let rest = try part(of: position.collection, after: position.document, view, tree)
+        let rest = try next(of: position.collection, after: position.document, view, tree)
         return (rest.documents, rest.next ?? .init(collection: position.collection, document: nil))
       }
-      let next = try collection(of: id, after: position?.collection, view, tree)
-      guard let next else { return ([], nil) }
-      let first = try part(of: next, after: nil, view, tree)
-      return (first.documents, first.next ?? .init(collection: next, document: nil))
+      guard let found = try collection(of: id, after: position?.collection, view, tree) else {
+        return ([], nil)
+      }
+      let first = try next(of: found, after: nil, view, tree)
+      return (first.documents, first.next ?? .init(collection: found, document: nil))
     }
   }
 
-  private func part(
+  private func next(
     of collection: CollectionPath, after last: DocumentPath?, _ view: any DocumentView,
     _ tree: TreeID
   ) throws(StoreError) -> Part {
@@ -156,7 +157,7 @@ struct DocumentClearing {
 
   /// The edits that forget documents, the records of queries that read this source alone, and what the server said of
   /// others that matched one of them: it is asked again for all that they give.
-  private func edits(
+  private func forgetting(
     _ documents: [DocumentPath], of source: DocumentQuery.Source, _ view: any DocumentView,
     _ tree: TreeID
   ) throws(StoreError) -> [StorageEdit] {

@@ -34,6 +34,8 @@ final class Evictor {
     let uncoveredWeight: Int
   }
 
+  /// Who is told of ends of evictions; it may be set on any thread.
+  let observer = EvictionObserver()
   private let writer: StoreWriter
   private let repairer: Repairer
   private let activity: Activity
@@ -191,6 +193,7 @@ final class Evictor {
         next.end(factor, cache: try factor.cache(stored: view))
       }
     }
+    observer.tell()
     return next
   }
 

@@ -93,6 +93,15 @@ extension PackedBackend: EvictingBackend {
     }
   }
 
+  /// The bytes of the medium that the cache takes.
+  ///
+  /// - Throws: as the contract says.
+  public func cacheSize() throws(StoreError) -> Int {
+    try reading { (snapshot) throws(StoreError) in
+      try PhysicalFactor(stored: snapshot, store.size()).cache(stored: snapshot)
+    }
+  }
+
   /// Tells what the cached data at and below a path takes, why it is kept, and when it would go.
   ///
   /// - Throws: as the contract says.
