@@ -27,13 +27,23 @@ let optimized: [SwiftSetting] =
 
 /// A library target in a room of the house; see Docs/Architecture.md for who may import whom.
 func target(
-  _ name: String, in room: String, _ dependencies: [Target.Dependency] = []
+  _ name: String, in room: String, _ dependencies: [Target.Dependency] = [],
+  privacyManifest: String? = nil
 ) -> Target {
   let isStorage = ["Sources/Model", "Sources/Storage"].contains(room) || room.hasPrefix("Plugins/")
   return .target(
     name: name, dependencies: dependencies, path: "\(room)/\(name)",
+    exclude: hasPrivacyManifests ? [] : [privacyManifest].compactMap { $0 },
+    resources: hasPrivacyManifests ? [privacyManifest].compactMap { $0.map { .copy($0) } } : [],
     swiftSettings: settings + (isStorage ? optimized : []))
 }
+
+/// Whether this machine builds for Apple's systems. On others, a target with a resource would get code that looks for it.
+#if os(macOS)
+  let hasPrivacyManifests = true
+#else
+  let hasPrivacyManifests = false
+#endif
 
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(
@@ -231,7 +241,7 @@ let package = Package(
         "ConiferKeyValue", "ConiferWire",
         .target(name: "ConiferWebSocket", condition: .when(traits: ["Network"])),
         .target(name: "ConiferGRPC", condition: .when(traits: ["GRPC"])),
-      ]),
+      ], privacyManifest: "PrivacyInfo.xcprivacy"),
     target(
       "ConiferObservation", in: "Sources/Client",
       ["Conifer", "ConiferFirestore", "ConiferDocument", "ConiferTree"]),

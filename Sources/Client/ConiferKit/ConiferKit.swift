@@ -21,6 +21,7 @@ func load() {
     AppDefaults(
       storage: { configuration in
         .sqlite(at: AppDirectory.current.path(of: configuration), options: configuration.options)
+          .excludedFromBackups()
       },
       transport: { host, isSecure in
         #if Network
@@ -33,6 +34,7 @@ func load() {
     FirestoreDefaults(
       storage: { configuration in
         .sqlite(at: AppDirectory.current.path(of: configuration), options: configuration.options)
+          .excludedFromBackups()
       },
       transport: { configuration in
         #if GRPC

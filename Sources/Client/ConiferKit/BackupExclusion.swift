@@ -1,0 +1,33 @@
+import ConiferKeyValue
+import ConiferStorage
+import Foundation
+
+/// Keeps what a server has out of an app's backups, as the Apple SDK keeps its directories out of them.
+enum BackupExclusion {
+  /// Marks a directory, so that backups of the device leave it out; does nothing on systems without such a mark.
+  static func mark(_ directory: String) {
+    #if canImport(Darwin)
+      var url = URL(fileURLWithPath: directory, isDirectory: true)
+      var values = URLResourceValues()
+      values.isExcludedFromBackup = true
+      // A directory that cannot be marked is backed up, which costs space and loses nothing.
+      try? url.setResourceValues(values)
+    #endif
+  }
+}
+
+extension StorageConfiguration {
+  /// The same storage, whose directory is marked each time that it is opened, as a system may forget the mark.
+  func excludedFromBackups(
+    by mark: @escaping @Sendable (String) -> Void = BackupExclusion.mark
+  ) -> StorageConfiguration {
+    let storage = self
+    return StorageConfiguration(
+      name: name, location: location, options: options, salvage: salvage
+    ) { (options) throws(StoreError) in
+      let backend = try storage.with(options).open()
+      if let location = storage.location { mark(location) }
+      return backend
+    }
+  }
+}
