@@ -1,5 +1,6 @@
 import ConiferDocument
 import ConiferDocumentServer
+import ConiferKeyValue
 import ConiferStorage
 import Testing
 
@@ -148,6 +149,17 @@ struct ClearingTests {
     #expect(await code { try await firestore.clear(at: rooms) } == .failedPrecondition)
     try await firestore.clear(at: rooms.document("d2"))
     rooms.whereField("n", isEqualTo: 4).keepSynced(false)
+    // One that is not listened to, as the server refused that.
+    let target = try queries(firestore)[3].checked().target
+    for isKept in [true, false] {
+      try await firestore.asking { (asked) throws(StoreError) in
+        let pin = Pin(Lane(tree: asked.lane.tree), target)
+        _ = try await asked.backend.commit([isKept ? .pin(pin) : .unpin(pin)], .relaxed)
+      }
+      guard isKept else { break }
+      #expect(await code { try await firestore.clear(at: rooms) } == .failedPrecondition)
+      try await firestore.clear(at: rooms.document("d1"))
+    }
     try await firestore.clear(at: rooms)
     #expect(try await cached(firestore) == [0, 5, 5, 0, 2])
     try await firestore.terminate()
