@@ -113,6 +113,26 @@ import Testing
     await database.close()
   }
 
+  @Test(arguments: Store.allCases)
+  func `are looked at when the storage has evicted`(store: Store) async throws {
+    let scratch = try Scratch()
+    let backend = try store.configuration(at: scratch.path + "/store").open()
+    let telling = try #require(backend as? any TellsEvictions)
+    let tree = try await backend.tree(named: "test")
+    let ends = Gathered<Bool>()
+    telling.observeEvictions { ends.add(true) }
+    _ = try await backend.commit([.overwrite(tree, "a", Node(.string("text")))], .relaxed)
+    #expect(ends.all.isEmpty)
+    _ = try await backend.evicting().evict(to: 0, dryRun: true)
+    #expect(ends.all.isEmpty)
+    _ = try await backend.evicting().evict(to: 0, dryRun: false)
+    #expect(ends.all == [true])
+    telling.observeEvictions(nil)
+    _ = try await backend.evicting().evict(to: 0, dryRun: false)
+    #expect(ends.all == [true])
+    try await backend.close()
+  }
+
   @Test func `are told no longer once that was removed, and what is below 0 counts as 0`()
     async throws
   {
