@@ -14,17 +14,23 @@ import Testing
     let scratch = try Scratch()
     let marked = Gathered<String>()
     let storage = StorageConfiguration.sqlite(at: scratch.store)
-      .excludedFromBackups { marked.add($0) }
+      .excludedFromBackups(true) { marked.add($0) }
     #expect(storage.location == scratch.store && storage.name == "sqlite")
     #expect(marked.all.isEmpty)
     for _ in 0..<2 { try await storage.with(storage.options).open().close() }
     #expect(marked.all == [scratch.store, scratch.store])
+    // A second process reads it as before.
+    #expect(throws: Never.self) { try storage.openReader() }
+    // What no server has is backed up.
+    try await StorageConfiguration.sqlite(at: scratch.store)
+      .excludedFromBackups(false) { marked.add($0) }.open().close()
+    #expect(marked.all.count == 2)
   }
 
   #if canImport(Darwin)
     @Test func `know the mark`() async throws {
       let scratch = try Scratch()
-      let storage = StorageConfiguration.sqlite(at: scratch.store).excludedFromBackups()
+      let storage = StorageConfiguration.sqlite(at: scratch.store).excludedFromBackups(true)
       try await storage.open().close()
       let values = try URL(filePath: scratch.store)
         .resourceValues(forKeys: [.isExcludedFromBackupKey])

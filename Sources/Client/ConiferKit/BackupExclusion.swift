@@ -2,7 +2,7 @@ import ConiferKeyValue
 import ConiferStorage
 import Foundation
 
-/// Keeps what a server has out of an app's backups, as the Apple SDK keeps its directories out of them.
+/// Keeps the stores of databases with a server out of an app's backups, as the Apple SDK does, with the writes that wait there.
 enum BackupExclusion {
   /// Marks a directory, so that backups of the device leave it out; does nothing on systems without such a mark.
   static func mark(_ directory: String) {
@@ -18,12 +18,15 @@ enum BackupExclusion {
 
 extension StorageConfiguration {
   /// The same storage, whose directory is marked each time that it is opened, as a system may forget the mark.
+  ///
+  /// - Parameter hasServer: whether its data is elsewhere too; without a server nothing is marked.
   func excludedFromBackups(
-    by mark: @escaping @Sendable (String) -> Void = BackupExclusion.mark
+    _ hasServer: Bool, by mark: @escaping @Sendable (String) -> Void = BackupExclusion.mark
   ) -> StorageConfiguration {
+    guard hasServer else { return self }
     let storage = self
     return StorageConfiguration(
-      name: name, location: location, options: options, salvage: salvage
+      name: name, location: location, options: options, salvage: salvage, reading: reading
     ) { (options) throws(StoreError) in
       let backend = try storage.with(options).open()
       if let location = storage.location { mark(location) }

@@ -21,7 +21,7 @@ func load() {
     AppDefaults(
       storage: { configuration in
         .sqlite(at: AppDirectory.current.path(of: configuration), options: configuration.options)
-          .excludedFromBackups()
+          .excludedFromBackups(configuration.transport != nil)
       },
       transport: { host, isSecure in
         #if Network
@@ -34,7 +34,7 @@ func load() {
     FirestoreDefaults(
       storage: { configuration in
         .sqlite(at: AppDirectory.current.path(of: configuration), options: configuration.options)
-          .excludedFromBackups()
+          .excludedFromBackups(configuration.transport != nil)
       },
       transport: { configuration in
         #if GRPC

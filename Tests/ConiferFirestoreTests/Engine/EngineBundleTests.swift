@@ -138,6 +138,32 @@ import Testing
     bundle("rooms", time, (100..<100 + count).flatMap { document("rooms/r\($0)", n) })
   }
 
+  @Test func `that lost a document to clearing are taken in again`() async throws {
+    let world = try EngineWorld { $0.transport = nil }
+    let bundle = Self.many(5, 1, "1970-01-01T00:00:03Z")
+    await load(world, bundle)
+    #expect(world.told.take().first == "0/5")
+    await load(world, bundle)
+    #expect(world.told.take() == ["5/5 done"])
+    _ = try await world.engine.clear(.document(try DocumentPath("rooms/r101")), after: nil)
+    await load(world, bundle)
+    #expect(world.told.take().first == "0/5")
+    await world.end()
+  }
+
+  @Test func `are not cleared while they are taken in`() async throws {
+    let world = try EngineWorld { $0.transport = nil }
+    // More than one step takes in.
+    world.engine.loadBundle(Self.many(300, 1, "1970-01-01T00:00:03Z")) { _ in }
+    let error = await #expect(throws: FirestoreError.self) {
+      try await world.engine.clear(.collection(try CollectionPath("rooms")), after: nil)
+    }
+    #expect(error?.code == .failedPrecondition)
+    await world.waitUntilIdle()
+    _ = try await world.engine.clear(.collection(try CollectionPath("rooms")), after: nil)
+    await world.end()
+  }
+
   @Test func `of which all is evicted that may be, between two parts, are there in the end`()
     async throws
   {

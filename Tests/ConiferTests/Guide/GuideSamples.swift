@@ -290,6 +290,15 @@ enum GuideSamples {
     for incident in try await database.incidents() { show("\(incident)") }
   }
 
+  static func watch(
+    _ database: Database, _ show: @escaping @Sendable (String) -> Void
+  ) -> UsageObservation {
+    let observation = database.observeUsage(UsageLimits(pendingWrites: 1000, cacheBytes: 8 << 20)) {
+      show($0.isOver ? "\($0.measure) is at \($0.value)" : "\($0.measure) is in bounds again")
+    }
+    return observation
+  }
+
   static func errors(_ room: DatabaseReference, _ show: (String) -> Void) async {
     do throws(DatabaseError) {
       try await room.child("name").setValue("Attic")

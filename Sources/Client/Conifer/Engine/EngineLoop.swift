@@ -261,6 +261,7 @@ final class EngineLoop: StepHandler {
       drain()
     }
     let waiting = suspension.end()
+    usage.end()
     appTokens.close()
     if let backend = lifetime.end() { await lifetime.storage.closeBackend(backend) }
     for step in user.takeReady() { await performOne(step) }

@@ -53,6 +53,12 @@ package final class UsageWatch {
     hearOfEvictions()
   }
 
+  /// Forgets everybody: a closure may hold the database.
+  package func end() {
+    observers = []
+    hearOfEvictions()
+  }
+
   /// Tells who is to be told by what the queue and the cache take now; asks for that only when somebody wants it.
   package func look(_ totals: () -> Result<PendingWriteTotals, DatabaseError>) {
     guard !observers.isEmpty else { return }
@@ -72,7 +78,9 @@ package final class UsageWatch {
     for (measure, limit) in observer.limits.all {
       guard let value = values[measure] else { continue }
       let wasOver = observer.over.contains(measure)
-      let isOver = wasOver ? value > limit - limit / 10 : value > limit
+      // A tenth, rounded up: also small limits have a margin.
+      let margin = limit / 10 + (limit % 10).signum()
+      let isOver = wasOver ? value > limit - margin : value > limit
       guard isOver != wasOver else { continue }
       if isOver { observer.over.insert(measure) } else { observer.over.remove(measure) }
       let change = UsageChange(measure: measure, limit: limit, value: value, isOver: isOver)

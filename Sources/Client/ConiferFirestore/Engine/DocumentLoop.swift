@@ -334,6 +334,7 @@ final class DocumentLoop: StepHandler {
   private nonisolated(nonsending) func close(_ done: @Sendable () -> Void) async {
     if !suspension.isSuspended { drains.endAll(queue.left) }
     let waiting = suspension.end()
+    usage.end()
     if let backend = lifetime.end() { await store.engine.closeBackend(backend) }
     for step in user.takeReady() { await performOne(step) }
     await performAll(waiting)

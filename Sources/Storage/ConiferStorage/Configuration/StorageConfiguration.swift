@@ -13,7 +13,7 @@ public struct StorageConfiguration: Sendable {
   /// How a damaged store of this kind is salvaged, or nil when nothing is known of its files.
   package let salvage: SalvageMethod?
   /// Opens the files for reading beside their owner; nil for kinds that cannot be read so.
-  let reading: Reading?
+  package let reading: Reading?
   private let opener: @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
 
   /// Opens a store's directory for reading beside its owner, without making or changing anything in it that

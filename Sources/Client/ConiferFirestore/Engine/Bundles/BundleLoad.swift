@@ -36,6 +36,18 @@ final class BundleLoad {
 
   /// The target under which the documents are held: no server is asked for it.
   func target(in database: DatabaseID) -> DocumentTarget {
-    DocumentQuery(.group("__bundle__/docs/" + content.metadata.id), in: database).target
+    DocumentQuery(.group(Self.group + content.metadata.id), in: database).target
+  }
+
+  /// What the ids of groups begin with that hold bundles' documents; no collection has such an id.
+  private static let group = "__bundle__/docs/"
+
+  /// The id of the bundle whose documents a tracked query holds; nil for other queries.
+  static func bundle(of query: TrackedQuery) -> String? {
+    guard query.path.count == 0, let zero = query.parameters.utf8.firstIndex(of: 0),
+      let id = DocumentTarget.group(ofCanonical: query.parameters[zero...].dropFirst()),
+      id.utf8.starts(with: group.utf8)
+    else { return nil }
+    return String(id.unicodeScalars.dropFirst(group.unicodeScalars.count))
   }
 }

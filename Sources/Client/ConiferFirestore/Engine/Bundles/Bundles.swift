@@ -14,6 +14,9 @@ final class Bundles {
   /// The loads of each bundle: the first is under way, and the others wait for it. Ids are compared by their bytes.
   private var loads: [[UInt8]: [BundleLoad]] = [:]
 
+  /// Whether a bundle is being loaded.
+  var isLoading: Bool { !loads.isEmpty }
+
   typealias Completion = BundleLoad.Completion
 
   /// The most documents that one step reads or stores: writes and listeners do not wait for all of a bundle.

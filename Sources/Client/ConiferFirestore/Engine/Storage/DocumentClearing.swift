@@ -22,6 +22,7 @@ package struct ClearedDocuments: Sendable {
 struct DocumentClearing {
   let store: DocumentStore
   let listening: Listening
+  let bundles: Bundles
 
   /// How many documents a part has at most.
   static let partSize = 512
@@ -38,6 +39,12 @@ struct DocumentClearing {
     guard store.lane != nil else { throw store.error }
     if let query = listening.listens.user(of: source) {
       throw inUse(source, "\(query.source.text) is listened to")
+    }
+    guard !bundles.isLoading else {
+      throw FirestoreError(
+        .failedPrecondition,
+        "\(source.text) is not forgotten: a bundle is being loaded. Call it again once that is done."
+      )
     }
     let kept = try reading(source) { () throws(StoreError) in
       position == nil ? try placeKept(of: source) : nil
@@ -179,6 +186,11 @@ struct DocumentClearing {
         var query = stored.query
         (query.isComplete, query.resumeToken) = (false, [])
         edits.append(.saveQuery(query))
+        // A bundle that lost a document is taken in again when it is loaded again.
+        if let bundle = BundleLoad.bundle(of: query) {
+          edits.append(
+            .setMetadata(tree, MetadataName.bundle(bundle), SnapshotVersion.bytes(.zero)))
+        }
         documentEdits.append(.updateMatches(stored.id, added: [], removed: lost))
       }
       guard page.count == 64 else { break }
@@ -209,7 +221,7 @@ extension FirestoreEngine {
   ) async throws(FirestoreError) -> ClearedDocuments {
     let cleared = await ask { loop in
       Result { () throws(FirestoreError) in
-        try DocumentClearing(store: loop.store, listening: loop.listening)
+        try DocumentClearing(store: loop.store, listening: loop.listening, bundles: loop.bundles)
           .clear(source, after: position)
       }
     }
