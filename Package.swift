@@ -406,7 +406,7 @@ let package = Package(
         "Conifer", "ConiferEngine", "ClientConformance", "ConiferServer", "ConiferSync",
         "ConiferWire", "ConiferStorage", "ConiferLeafStore", "ConiferEncryption",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
-        "ConiferLog", "JournalStore", "StorageConformance", "TestSupport",
+        "ConiferLog", "JournalStore", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

@@ -37,7 +37,6 @@ final class Engine: DatabaseEngine {
       EngineLoop(setup, authority, steps, registrations, authState, isConnected, clock)
     }
     steps.post(.open { self.isAway.load(ordering: .relaxed) })
-    steps.post(.takeMail(nil))
   }
 
   /// The server's time in milliseconds since 1970, as far as it is known.
@@ -88,14 +87,6 @@ final class Engine: DatabaseEngine {
     try await finish { [steps, resumptions] done in
       resumptions.resume { steps.post(.resume(done)) }
     }
-    steps.post(.takeMail(nil))
-  }
-
-  /// Takes the writes that other processes have left.
-  func takeMail() async throws(DatabaseError) -> MailReport {
-    let report = Promise<MailReport>()
-    steps.post(.takeMail { report.resolve($0) })
-    return try await report.value()
   }
 
   private nonisolated(nonsending) func finish(

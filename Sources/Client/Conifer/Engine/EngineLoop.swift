@@ -20,7 +20,6 @@ final class EngineLoop: StepHandler {
   let updates: ServerUpdates
   let sending: WriteSending
   let requests: QueueRequests
-  private let mail: MailTaker
   let gets: Gets
   let transactions: Transactions
   let disconnects: Disconnects
@@ -74,7 +73,6 @@ final class EngineLoop: StepHandler {
     sending = WriteSending(
       writes: writes, setup: setup, storage: storage, progress: progress, durability: durability,
       connection: connection, outbox: outbox, post: post)
-    mail = MailTaker(setup, storage, writes, outbox)
     disconnects = Disconnects(storage, connection, outbox)
     clearing = CacheClearing(
       storage: storage, views: views, listens: listens, cache: cache, outbox: outbox)
@@ -165,7 +163,6 @@ final class EngineLoop: StepHandler {
     case .handOver(let done):
       if suspension.isSuspended || lifetime.storage.hasEnded { return done() }
       if handOver.begin(done) { connection.tell(.reasonEnded(.offline)) }
-    case .takeMail(let done): await takeMail(done)
     case .suspend(let done): done(await suspend())
     case .resume(let done): await resume(done)
     case .close(let done): await close(done)
@@ -176,21 +173,6 @@ final class EngineLoop: StepHandler {
   /// The app goes offline, unless somebody waits for the authority in this process, who goes offline after that.
   func goOffline() {
     if !handOver.isUnderWay { connection.tell(.reasonBegan(.offline)) }
-  }
-
-  /// Takes the writes that other processes have left.
-  private nonisolated(nonsending) func takeMail(
-    _ done: (@Sendable (Result<MailReport, DatabaseError>) -> Void)?
-  ) async {
-    // Whose mail counts is known later, and then this is asked for again.
-    if done == nil, !user.isKnown || lifetime.storage.backend == nil { return }
-    do throws(DatabaseError) {
-      let report = try await mail.take(drain)
-      done?(.success(report))
-    } catch {
-      guard let done else { return lifetime.storage.report(error) }
-      done(.failure(error))
-    }
   }
 
   // MARK: Suspension

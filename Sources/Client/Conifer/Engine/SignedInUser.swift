@@ -41,13 +41,6 @@ final class SignedInUser {
     self.post = post
   }
 
-  /// Whose the last token was that a storage keeps; nil when it keeps none.
-  static func lastIdentity(
-    _ view: any StorageView, _ tree: TreeID
-  ) throws(StoreError) -> String? {
-    try view.metadata(tree, tokenName).flatMap { UserToken(stored: $0)?.identity }
-  }
-
   // MARK: Begin and end
 
   /// Begins as the user who was signed in last, as the storage has it.
@@ -142,9 +135,7 @@ final class SignedInUser {
   /// The gate treats the first answer of a run, which is still awaited, like the answer after a change of user.
   private func take(_ identification: Identification) {
     switch identification {
-    case .known:
-      gate.becameKnown()
-      post(.takeMail(nil))
+    case .known: gate.becameKnown()
     case .starting, .changing: gate.askingBegan()
     case .unanswered: gate.askingFailed()
     }
@@ -225,8 +216,6 @@ final class SignedInUser {
     transactions.giveUp(.identityChanged)
     connection.tell(.laneOpened(newest: views.changeLane(to: lane)))
     pins.signedIn()
-    // Other processes may have left writes of this user.
-    post(.takeMail(nil))
   }
 }
 

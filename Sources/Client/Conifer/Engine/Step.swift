@@ -48,8 +48,6 @@ enum Step: Sendable {
   /// Send what waits to the authority in this process, going online for that; the closure is called when it has
   /// answered, or does not for too long. What is asked for while the storage is suspended is not waited for.
   case handOver(@Sendable () -> Void)
-  /// Take the writes that other processes have left for the user who is signed in; nobody is told of it with nil.
-  case takeMail((@Sendable (Result<MailReport, DatabaseError>) -> Void)?)
   /// Let go of the storage until it is resumed; the closure is told why not.
   case suspend(@Sendable (DatabaseError?) -> Void)
   /// Go on with the storage.
@@ -72,7 +70,7 @@ extension Step {
   /// Whether it may use the storage, so that housekeeping waits.
   var usesStorage: Bool {
     switch self {
-    case .tellConnection(.tick), .receiptReleased, .takeMail(nil): false
+    case .tellConnection(.tick), .receiptReleased: false
     default: true
     }
   }
@@ -80,7 +78,7 @@ extension Step {
   /// How it depends on who is signed in.
   var dependence: IdentityGate<Step>.Dependence {
     switch self {
-    case .write, .transact, .onDisconnect, .purge, .takeMail(_?): .needsUser
+    case .write, .transact, .onDisconnect, .purge: .needsUser
     case .useQueue(let isChange, _): .concernsQueue(isChange: isChange)
     case .get(let request) where request.target.path.first != .info: .followsWrites
     default: .none
