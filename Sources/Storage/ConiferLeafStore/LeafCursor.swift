@@ -106,6 +106,38 @@ package struct LeafCursor<Runs: RunSource> {
     return try firstLeaf(from: try runs.foundRun(after: nil))
   }
 
+  /// What a search for one leaf found.
+  package enum Found {
+    /// The cursor is at the leaf.
+    case leaf
+    /// There is none, nor any up to a key; nil up to the end.
+    case gap(to: Bytes?)
+    /// There is none, and how many leaves are missing is not known without another run.
+    case nothing
+  }
+
+  /// Searches the leaf with a path key of the range. No run is read but the one that the key belongs to.
+  package mutating func find(_ key: Bytes) throws(StoreError) -> Found {
+    let isHere =
+      if let run, let last = entries.indices.last {
+        compareBytes(run.separator, key) <= 0 && entries.compareKey(last, key) >= 0
+      } else {
+        false
+      }
+    if !isHere {
+      guard let found = try runs.foundRun(covering: key) else { return .nothing }
+      try load(found)
+    }
+    index = entries.lowerBound(key)
+    guard let run else { return .nothing }
+    if index == 0, bytesPrecede(run.separator, key) { try checkGap(run) }
+    guard index == entries.count else {
+      return entries.compareKey(index, key) == 0 ? .leaf : .gap(to: self.key)
+    }
+    guard let next = try checkedRun(after: run) else { return .gap(to: nil) }
+    return next.head?.isDamaged == false ? .gap(to: next.separator) : .nothing
+  }
+
   /// Moves to the next leaf; false when there is none.
   package mutating func next() throws(StoreError) -> Bool {
     index += 1

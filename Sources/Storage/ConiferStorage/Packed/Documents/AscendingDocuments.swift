@@ -14,17 +14,20 @@ struct AscendingDocuments {
     case document(Document)
   }
 
-  /// Where the cursor is.
-  private enum Place {
-    /// Nothing was asked for.
-    case start
-    /// At the first leaf from a key on, with its key; nil where there is none.
-    case leaf(from: Bytes, at: Bytes?)
+  /// Path keys between which nothing is stored; up to the end without a second one.
+  private struct Gap {
+    let from: Bytes
+    let to: Bytes?
+
+    func contains(_ key: Bytes) -> Bool {
+      compareBytes(from, key) <= 0 && (to.map { compareBytes(key, $0) < 0 } ?? true)
+    }
   }
 
   private let reader: DocumentReader<RunReader>
   private var cursor: LeafCursor<RunReader>
-  private var place = Place.start
+  /// Where the last search found nothing.
+  private var gap: Gap?
 
   init(_ reader: DocumentReader<RunReader>) {
     self.reader = reader
@@ -38,24 +41,19 @@ struct AscendingDocuments {
     _ path: DocumentPath, _ conditions: [FieldCondition]
   ) throws(StoreError) -> Found {
     let key = DocumentKey.encode(path)
-    guard try moves(to: key) else { return .unseen }
+    if gap?.contains(key) == true { return .unseen }
+    switch try cursor.find(key) {
+    case .leaf: break
+    case .gap(let end):
+      gap = Gap(from: key, to: end)
+      return .unseen
+    case .nothing: return .unseen
+    }
     if !conditions.isEmpty,
       try reader.withValue(at: cursor, { DocumentRecord.fails($0, conditions) }) == true
     {
       return .outside
     }
     return .document(try reader.document(path, at: cursor))
-  }
-
-  /// Whether a leaf with a path key is stored; the cursor is at it then.
-  private mutating func moves(to key: Bytes) throws(StoreError) -> Bool {
-    if case .leaf(let from, let here) = place, compareBytes(from, key) <= 0,
-      here.map({ compareBytes(key, $0) <= 0 }) ?? true
-    {
-      return here == key
-    }
-    let here = try cursor.seek(key) ? cursor.key : nil
-    place = .leaf(from: key, at: here)
-    return here == key
   }
 }
