@@ -44,7 +44,7 @@ final class BundleLoad {
 
   /// The id of the bundle whose documents a tracked query holds; nil for other queries.
   static func bundle(of query: TrackedQuery) -> String? {
-    guard query.path.count == 0, let zero = query.parameters.utf8.firstIndex(of: 0),
+    guard let zero = query.parameters.utf8.firstIndex(of: 0),
       let id = DocumentTarget.group(ofCanonical: query.parameters[zero...].dropFirst()),
       id.utf8.starts(with: group.utf8)
     else { return nil }
