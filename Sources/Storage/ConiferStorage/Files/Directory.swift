@@ -21,17 +21,6 @@ package enum Directory {
     return stat(path, &facts) == 0 && facts.st_size > 0
   }
 
-  /// When a file was last written, in seconds since 1970; nil when there is none.
-  static func modified(_ path: String) -> Int64? {
-    var facts = stat()
-    guard stat(path, &facts) == 0 else { return nil }
-    #if canImport(Darwin)
-      return Int64(facts.st_mtimespec.tv_sec)
-    #else
-      return Int64(facts.st_mtim.tv_sec)
-    #endif
-  }
-
   /// The names in a directory, in order.
   ///
   /// - Throws: `denied`, `io`.
