@@ -36,4 +36,17 @@ struct DamageSelfTests {
     let isOfExcuse = failure?.message.contains("'overlooks' excuses; take it out") ?? false
     #expect(isOfExcuse == (defect == .excusesNeedlessly), "\(failure?.description ?? "not caught")")
   }
+
+  @Test("A store that cannot notice a changed key says so, and only such a one")
+  func overlooked() async throws {
+    let name = "A key changed in the files is told by opening, verify or reading"
+    let check = try #require(StoreCheck.every.first { $0.name == name })
+    let unsaid = await check.result(LooseStore.factory(overlooks: []))
+    #expect(unsaid.outcome == .failed && unsaid.anomaly == .silentLoss, "\(unsaid)")
+    let said = await check.result(LooseStore.factory(overlooks: [.silentLoss]))
+    #expect(said.outcome == .partly && said.counts["changed rows"] == 3, "\(said)")
+    let needless = await check.result(LooseStore.factory(overlooks: [.silentLoss, .staleView]))
+    #expect(needless.outcome == .failed, "\(needless)")
+    #expect(needless.reason?.contains("'overlooks' excuses; take it out") == true, "\(needless)")
+  }
 }

@@ -61,7 +61,8 @@ public protocol OrderedStore: AnyObject, Sendable {
   /// Makes all commits durable and closes; a second call does nothing. Open views throw `closed`
   /// at their next read.
   ///
-  /// - Throws: `io`, `poisoned`; the files are released anyway.
+  /// - Throws: `io`, and always `poisoned` once the store is poisoned, since its commits may not be durable; the files
+  ///   are released anyway.
   func close() throws(StoreError)
 
   /// Durable data that the store left out at opening, or that it cannot read together with the data

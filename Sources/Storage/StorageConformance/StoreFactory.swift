@@ -16,6 +16,9 @@ public struct StoreFactory: Sendable {
   /// Whether threads of the engine's own write and sync. A failure of theirs may be reported by a
   /// commit after the next one.
   public var worksInBackground: Bool
+  /// The kinds of damage that the store cannot notice, as its documentation says: `silentLoss` where a key was changed
+  /// in its files. Such a finding is counted, and the promise is kept in part; one that is not found fails.
+  public var overlooks: Set<Anomaly>
   /// The argument of `swift test --filter` that finds the store's tests, for the command that a
   /// failure prints; nil when it is unknown.
   public var tests: String?
@@ -30,12 +33,13 @@ public struct StoreFactory: Sendable {
   ///   - isExclusive: whether a second opener is refused; by default whether the store is persistent.
   ///   - ownerFile: the name of the file that `OwnerLock` writes, if there is one.
   ///   - worksInBackground: whether threads of the engine's own write and sync.
+  ///   - overlooks: the kinds of damage that the store cannot notice, as documented.
   ///   - tests: the argument of `swift test --filter` that finds the store's tests.
   ///   - open: opens the store in a directory, making it when the directory is empty. A store that
   ///     keeps no files ignores the directory.
   public init(
     name: String, declared: StoreTraits, isExclusive: Bool? = nil, ownerFile: String? = nil,
-    worksInBackground: Bool = false, tests: String? = nil,
+    worksInBackground: Bool = false, overlooks: Set<Anomaly> = [], tests: String? = nil,
     open: @escaping @Sendable (_ directory: String) throws(StoreError) -> any OrderedStore
   ) {
     self.name = name
@@ -43,6 +47,7 @@ public struct StoreFactory: Sendable {
     self.isExclusive = isExclusive ?? declared.isPersistent
     self.ownerFile = ownerFile
     self.worksInBackground = worksInBackground
+    self.overlooks = overlooks
     self.tests = tests
     self.open = open
   }

@@ -76,10 +76,9 @@ extension BackendCheck {
       .powerLoss, "evicted nodes stay gone, pinned ones stay, with dictionaries and indexes"
     ) { fixture in
       guard let stream = NodeStream(fixture.factory) else { throw NotApplicable("evicts nothing") }
-      let count = try await cut(fixture.factory, from: 4001, commits: 16, half: true) { _ in stream
-      }
-      CheckRecord.current?.count("points of power loss", count.points)
-      CheckRecord.current?.count("images of power loss with evictions", count.images)
+      // Much is read of each image.
+      try await cutEvictions(
+        cut(fixture.factory, from: 4001, commits: 16, images: 2) { _ in stream })
       try stream.requireDictionary()
     }
   ]
@@ -92,35 +91,46 @@ extension BackendCheck {
       guard let stream = DocumentStream(fixture.factory) else {
         throw NotApplicable("evicts no documents")
       }
-      let count = try await cut(fixture.factory, from: 3001, commits: 24) { _ in stream }
-      CheckRecord.current?.count("points of power loss", count.points)
-      CheckRecord.current?.count("images of power loss with evictions", count.images)
+      try await cutEvictions(cut(fixture.factory, from: 3001, commits: 24) { _ in stream })
       if stream.indexing, let record = CheckRecord.current {
         try require(
           record.counts[DocumentStream.indexedQueries] != nil,
-          "no query was answered by an index in \(count.images) images")
+          "no query was answered by an index after any cut")
       }
     }
   ]
 
+  /// Counts what was cut of a stream, and requires that some cuts fell between its commits, where it evicts.
+  private static func cutEvictions(_ count: PowerLoss.Count) throws {
+    CheckRecord.current?.count("points of power loss", count.points)
+    CheckRecord.current?.count("images of power loss with evictions", count.images)
+    CheckRecord.current?.count("images of power loss in housekeeping", count.ofHousekeeping)
+    try require(count.ofHousekeeping > 0, "no cut fell between the commits")
+  }
+
+  /// How many points of each record are cut at least.
+  private static let leastPoints = 4
+
   /// Runs workloads and cuts the power.
   ///
-  /// - Parameter half: whether half of the images are enough, because much is read of each.
+  /// - Parameter perPoint: how many images of each point are tried.
   private static func cut(
-    _ factory: BackendFactory, from first: UInt64, commits: Int, half: Bool = false,
+    _ factory: BackendFactory, from first: UInt64, commits: Int, images perPoint: Int = 4,
     _ workload: (UInt64) -> any CrashWorkload
   ) async throws -> PowerLoss.Count {
     if try PowerLoss.Command.asked != nil {
       throw NotApplicable("CONIFER_CRASH names a cut of another check")
     }
     var count = PowerLoss.Count()
-    let images = try images(factory) / (half ? 2 : 1)
+    let images = try images(factory)
     let seeds =
       try Variable.seed().map { [$0] } ?? Array(first..<first + UInt64(max(2, images / 400)))
     for seed in seeds {
       let record = try await WorkloadRecord(
         workload(seed), factory, seed: seed, commits: commits)
-      try await record.check(pointsAtMost: max(1, images / seeds.count / 8), &count)
+      try await record.check(
+        pointsAtMost: max(leastPoints, images / seeds.count / 8),
+        images: factory.isVariant ? 2 : perPoint, &count)
     }
     return count
   }

@@ -28,6 +28,8 @@ struct CutPoints {
   /// After a sync or a change of names.
   private var boundaries: [Int] = []
   private var writes: [Write] = []
+  /// Behind a commit and before the next one: what evictions and tidying change.
+  private(set) var housekeeping: Set<Int> = []
 
   /// How many points of one commit are tried for its kinds: with three, none is left out of which
   /// an engine makes two durable writes.
@@ -59,7 +61,12 @@ struct CutPoints {
         if isCommitting { commits[commits.count - 1].writes.append(point) }
       default: if isChanged { boundaries.append(point) }
       }
-      if isChanged, isCommitting { commits[commits.count - 1].points.append(point) }
+      guard isChanged else { continue }
+      if isCommitting {
+        commits[commits.count - 1].points.append(point)
+      } else if !commits.isEmpty {
+        housekeeping.insert(point)
+      }
     }
   }
 
@@ -77,6 +84,16 @@ struct CutPoints {
     add(boundaries.shuffled(using: &random), 2)
     add(weighed(count + points.count, &random), 1)
     add((acknowledgements + boundaries).sorted().shuffled(using: &random), 1)
+    return points.sorted()
+  }
+
+  /// Up to a number of points, as `some` chooses them, of which half lie between commits where so many do.
+  func someOfStream(_ count: Int, _ random: inout SeededRandom) -> [Int] {
+    var points = Set(
+      housekeeping.sorted().shuffled(using: &random).prefix((count + 1) / 2))
+    for point in some(count, &random).shuffled(using: &random) where points.count < count {
+      points.insert(point)
+    }
     return points.sorted()
   }
 

@@ -14,6 +14,12 @@ enum DiskImage: Hashable, Sendable, CustomStringConvertible {
     [.everything, .durable, .random(UInt64(point)), .random(UInt64(point) + 1_000_000)]
   }
 
+  /// The first images that are tried at a point: those that lose something come first when they are not all.
+  static func some(at point: Int, atMost count: Int) -> [DiskImage] {
+    let all = some(at: point)
+    return count < all.count ? Array(all.dropFirst().prefix(count)) : all
+  }
+
   /// The image as a command names it: `all`, `durable`, `r7`.
   var description: String {
     switch self {

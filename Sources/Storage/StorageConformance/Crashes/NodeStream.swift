@@ -176,6 +176,7 @@ struct NodeStream: CrashWorkload {
     }
     try bounds?.require([number], of: words)
     if let failure { throw failure }
+    if backend is any PackedRecords { CheckRecord.current?.count(Self.packed) }
     try backend.requireExactUsage()
     try backend.requireSound()
     return [number]
@@ -243,9 +244,14 @@ struct NodeStream: CrashWorkload {
   /// The count of the states with a dictionary.
   static let withDictionary = "stores with a dictionary"
 
-  /// Requires that some state that was checked had a dictionary.
+  /// The count of the states of a `PackedBackend`, which trains dictionaries; another backend need not.
+  private static let packed = "packed stores"
+
+  /// Requires that some state of a packed backend had a dictionary.
   func requireDictionary() throws {
-    guard compresses, let record = CheckRecord.current else { return }
+    guard compresses, let record = CheckRecord.current, record.counts[Self.packed] != nil else {
+      return
+    }
     try require(record.counts[Self.withDictionary] != nil, "no dictionary was trained")
   }
 }

@@ -7,6 +7,8 @@ struct PowerLoss: Sendable {
   struct Count: Sendable {
     var points = 0
     var images = 0
+    /// Images of cuts between commits.
+    var ofHousekeeping = 0
   }
 
   /// One image of a power cut in a program, as a command names it.
@@ -77,8 +79,11 @@ struct PowerLoss: Sendable {
   /// Points between operations at which a cut has a new result: all of them when they are few.
   func points(atMost count: Int) -> [Int] {
     var random = SeededRandom(seed: seed)
-    return CutPoints(entries, on: disk, kinds: kinds).some(count, &random)
+    return cutPoints.some(count, &random)
   }
+
+  /// The points of its operations.
+  var cutPoints: CutPoints { CutPoints(entries, on: disk, kinds: kinds) }
 
   /// The points after changes of names whose directory is not synced yet.
   var pointsOfNames: [Int] {

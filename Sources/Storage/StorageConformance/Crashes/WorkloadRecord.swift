@@ -47,20 +47,31 @@ struct WorkloadRecord: Sendable {
   }
 
   /// Opens images of some points, and checks each.
-  func check(pointsAtMost most: Int, _ count: inout PowerLoss.Count) async throws {
+  ///
+  /// - Parameters:
+  ///   - most: how many points are cut. Of one caller, half lie between its commits.
+  ///   - images: how many images of each point.
+  func check(
+    pointsAtMost most: Int, images: Int, _ count: inout PowerLoss.Count
+  ) async throws {
+    let points = record.cutPoints
+    var random = SeededRandom(seed: record.seed)
+    let chosen =
+      workload.callers == 1 ? points.someOfStream(most, &random) : points.some(most, &random)
     var disk = record.disk
     var bounds = CrashBounds(issued: workload.nothing)
     var last = 0
-    for point in record.points(atMost: most) {
+    for point in chosen {
       for entry in record.entries[last..<point] {
         if case .mark(let number) = entry { note(number, &bounds) }
         _ = disk.play(entry)
       }
       last = point
       count.points += 1
-      let images = DiskImage.some(at: point)
+      let images = DiskImage.some(at: point, atMost: images)
       for image in disk.isAllDurable ? Array(images.prefix(1)) : images {
         count.images += 1
+        if points.housekeeping.contains(point) { count.ofHousekeeping += 1 }
         do {
           try await open(image, of: disk, bounds)
         } catch {

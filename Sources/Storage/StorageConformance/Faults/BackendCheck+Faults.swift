@@ -10,7 +10,7 @@ extension BackendCheck {
     StorageFault.allCases.map { fault in
       BackendCheck(.faults, fault.promise) { fixture in
         try await FaultLoop(fixture: fixture, fault: fault)
-          .run(try FaultLoop.Choice(sampling: count))
+          .run(try FaultChoice(sampling: count))
       }
     } + fullDisks
   }

@@ -3,39 +3,11 @@ internal import ConiferStorage
 /// Runs the program with the first, second, third … operation failing, until a run ends without a
 /// fault; or with a sample of the operations.
 struct FaultLoop {
-  /// Which operations fail.
-  enum Choice {
-    /// The first few, and a number of others that the seed chooses.
-    case sample(UInt64, Int)
-    case all
-    case one(Int)
-
-    /// The choice of `CONIFER_FAULTS` and `CONIFER_SEED`.
-    init(sampling count: Int) throws {
-      switch Variable.text("CONIFER_FAULTS") {
-      case "all": self = .all
-      case let text?:
-        let isSample = text.hasPrefix("sample ")
-        guard let number = Int(isSample ? text.dropFirst("sample ".count) : text[...]),
-          number >= (isSample ? 1 : 0)
-        else {
-          throw Variable.refusal(
-            "CONIFER_FAULTS", text, "\"all\", \"sample\" and how many, or an operation's number")
-        }
-        self = isSample ? .sample(try Variable.seed() ?? 1, number) : .one(number)
-      case nil: self = .sample(try Variable.seed() ?? 1, count)
-      }
-    }
-  }
-
-  /// The number of first operations that fail in every sample: opening is short and matters most.
-  static let first = 4
-
   let fixture: BackendFixture
   let fault: StorageFault
 
   /// - Throws: `ConformanceFailure` with the operation that failed, and how to repeat it.
-  func run(_ choice: Choice) async throws {
+  func run(_ choice: FaultChoice) async throws {
     var (runs, faults) = (0, 0)
     func fail(at number: Int?) async throws -> FaultRun {
       let run = try await self.run(at: number)
@@ -75,8 +47,8 @@ struct FaultLoop {
     // Variants of one engine get different samples.
     let name = "\(fixture.factory)\(fault)".utf8.reduce(seed) { $0 &* 31 &+ UInt64($1) }
     var random = SeededRandom(seed: name)
-    var chosen = Set(0..<min(Self.first, total, count))
-    if fault == .sync, count > Self.first { chosen.formUnion(promises) }
+    var chosen = Set(0..<min(FaultChoice.first, total, count))
+    if fault == .sync, count > FaultChoice.first { chosen.formUnion(promises) }
     while chosen.count < count { chosen.insert(Int.random(in: 0..<total, using: &random)) }
     return chosen.sorted()
   }

@@ -41,9 +41,9 @@ final class FaultRun {
 
   /// The first operations of hardening, suspending and closing, in a run on a sound disk.
   private(set) var promises: [Int] = []
-  /// In how many slices housekeeping must come to its end.
-  private static let mostSlices = 200
-  /// How long a slice may take, so that housekeeping without an end is told in seconds.
+  /// In how many slices housekeeping must come to its end: far more than a slow engine needs.
+  private static let mostSlices = 1000
+  /// How long a slice may take, so that housekeeping without an end is told in minutes.
   private static let slice = Duration.milliseconds(50)
 
   /// The tree of nodes.

@@ -12,9 +12,11 @@ extension StoreCheck {
     } + [
       StoreCheck("On a failing disk: the store itself says that the disk failed", .wrongError) {
         factory in
+        var faults = 0
         for fault in [StorageFault.io, .sync] {
-          try StoreFaults(factory: factory, fault: fault).run()
+          faults += try StoreFaults(factory: factory, fault: fault).run()
         }
+        try FaultChoice.requireReached(faults)
       }
     ]
   }

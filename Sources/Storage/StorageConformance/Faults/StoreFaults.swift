@@ -10,23 +10,22 @@ struct StoreFaults {
 
   let fault: StorageFault
 
+  /// - Returns: how many operations failed.
   /// - Throws: ``ConformanceFailure``.
-  func run() throws {
-    let total = try run(at: nil)
+  func run() throws -> Int {
+    let total = try run(at: nil).operations
     guard total > 0 else { throw NotApplicable("makes no file calls that can be watched") }
-    var chosen = Set(0..<min(total, FaultLoop.first))
-    var random = SeededRandom(seed: try Variable.seed() ?? 1)
-    while chosen.count < min(total, Self.most) {
-      chosen.insert(Int.random(in: 0..<total, using: &random))
+    var faults = 0
+    for number in try FaultChoice(sampling: Self.most).numbers(of: total) {
+      faults += try run(at: number).failures
     }
-    for number in chosen.sorted() { _ = try run(at: number) }
-    CheckRecord.current?.count("injected faults", chosen.count)
+    return faults
   }
 
   /// Runs the calls with one operation failing, or none.
   ///
-  /// - Returns: how many operations there were.
-  private func run(at number: Int?) throws -> Int {
+  /// - Returns: how many operations there were, and how many of them failed.
+  private func run(at number: Int?) throws -> (operations: Int, failures: Int) {
     try Trial.runNow(factory) { trial in
       let session = try IOSession.fail(
         trial.directory, at: number, with: fault.fault, counting: fault.counting)
@@ -40,7 +39,7 @@ struct StoreFaults {
           "\(failure.message), with \(fault.rawValue) at operation \(number ?? -1) "
             + "(\(session.failure ?? "not reached"))")
       }
-      let count = session.operationCount
+      let counts = (session.operationCount, session.failureCount)
       session.stopFailing()
       let store = try trial.open()
       defer { try? store.close() }
@@ -50,7 +49,7 @@ struct StoreFaults {
           found.contains(key(row)), .lostAcknowledged,
           "row \(row) was acknowledged and is gone after \(fault.rawValue) at \(number ?? -1)")
       }
-      return count
+      return counts
     }
   }
 

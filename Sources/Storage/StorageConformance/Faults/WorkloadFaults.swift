@@ -14,9 +14,11 @@ extension BackendCheck {
       if !factory.isVariant, let documents = DocumentStream(factory) {
         runs += [(documents, .full), (documents, .sync)]
       }
+      var faults = 0
       for (workload, fault) in runs {
-        try await WorkloadFaults(fixture: fixture, workload: workload, fault: fault).run()
+        faults += try await WorkloadFaults(fixture: fixture, workload: workload, fault: fault).run()
       }
+      try FaultChoice.requireReached(faults)
     }
   ]
 }
@@ -31,23 +33,20 @@ private struct WorkloadFaults {
   let workload: any CrashWorkload
   let fault: StorageFault
 
-  func run() async throws {
-    let total = try await run(at: nil)
+  /// - Returns: how many operations failed.
+  func run() async throws -> Int {
+    let total = try await run(at: nil).operations
     guard total > 0 else { throw NotApplicable("makes no file calls that can be watched") }
-    var chosen: Set<Int> = []
-    if Variable.text("CONIFER_FAULTS") == "all" {
-      chosen = Set(0..<total)
-    } else {
-      var random = SeededRandom(seed: try Variable.seed() ?? 1)
-      let count = min(total, fixture.factory.share(of: Self.most))
-      while chosen.count < count { chosen.insert(Int.random(in: 0..<total, using: &random)) }
+    let choice = try FaultChoice(sampling: fixture.factory.share(of: Self.most))
+    var faults = 0
+    for number in choice.numbers(of: total, first: 0) {
+      faults += try await run(at: number).failures
     }
-    for number in chosen.sorted() { _ = try await run(at: number) }
-    CheckRecord.current?.count("injected faults", chosen.count)
+    return faults
   }
 
-  /// - Returns: how many operations there were.
-  private func run(at number: Int?) async throws -> Int {
+  /// - Returns: how many operations there were, and how many of them failed.
+  private func run(at number: Int?) async throws -> (operations: Int, failures: Int) {
     let directory = fixture.directory + "/" + (number.map { "\(fault)-\($0)" } ?? "\(fault)")
     try System.makeDirectory(directory)
     defer { System.removeTree(directory) }
@@ -70,9 +69,9 @@ private struct WorkloadFaults {
       }
       try await backend.close()
     } catch let error as StoreError {
-      try require(session.failureCount > 0, .refused, "\(workload.words) failed with \(error)")
+      try requireCaused(error, by: session)
     }
-    let count = session.operationCount
+    let counts = (session.operationCount, session.failureCount)
     session.stopFailing()
     do {
       try await requireHeld(directory, bounds.withLock { $0 })
@@ -81,9 +80,21 @@ private struct WorkloadFaults {
       throw ConformanceFailure(
         found?.anomaly ?? .refused,
         "\(found?.message ?? "\(error)") after \(fault.rawValue) at operation \(number ?? -1) "
-          + "(\(session.failure ?? "not reached")) of \(workload.words)")
+          + "(\(session.failure ?? "not reached")) of \(workload.words)"
+          + (number.map { "\nCONIFER_FAULTS=\($0) repeats it" } ?? ""))
     }
-    return count
+    return counts
+  }
+
+  /// Requires that an error says what the operation that failed says.
+  private func requireCaused(_ error: StoreError, by session: IOSession) throws {
+    let cause = session.failure ?? "nothing"
+    try require(session.failureCount > 0, .refused, "\(workload.words) failed with \(error)")
+    let allowed: [StoreError.Code] = fault.mayBeFull ? [.io, .poisoned, .full] : [.io, .poisoned]
+    try require(
+      allowed.contains(error.code) && !error.message.isEmpty, .wrongError,
+      "\(workload.words) failed with \(error) after \(fault.rawValue) (\(cause)), not with "
+        + allowed.map(\.rawValue).joined(separator: " or "))
   }
 
   /// Opens the store on a sound disk, and lets the workload go on.
