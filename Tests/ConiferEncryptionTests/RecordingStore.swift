@@ -2,11 +2,12 @@
   import ConiferKeyValue
   import ConiferStorage
   import Synchronization
+  import TestSupport
 
   @testable import ConiferEncryption
 
   /// A store in memory that outlives `close`, remembers every batch, and can be cut off after any.
-  final class RecordingStore: OrderedStore {
+  final class RecordingStore: ForwardingStore {
     let base = MemoryStore()
     let traits = StoreTraits(
       longestKey: 510, bestValueSize: 4080, writeQuantum: 64, strongest: .power,
@@ -43,12 +44,6 @@
       return try base.apply(batch, .relaxed)
     }
 
-    func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
-    func view() throws(StoreError) -> any OrderedView { try base.view() }
-    func size() throws(StoreError) -> StoreSize { try base.size() }
-    func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
-    func suspend() throws(StoreError) { try base.suspend() }
-    func resume() throws(StoreError) { try base.resume() }
     func close() throws(StoreError) {}
 
     /// Replaces the bytes of a record below the encryption.
@@ -76,9 +71,6 @@
       }
       return found
     }
-    var findings: [StoreFinding] { [] }
-    func acknowledgeFindings() throws(StoreError) {}
-    func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
   }
 
   /// Every nonce that was ever used, by the salt of its session.

@@ -6,6 +6,7 @@ import ConiferStorage
 import ConiferTree
 import StorageConformance
 import Synchronization
+import TestSupport
 import Testing
 
 #if canImport(Darwin)
@@ -255,22 +256,13 @@ private final class FragileStore: OrderedStore {
 }
 
 /// Memory that says that it is a disk.
-private final class PretendingStore: OrderedStore {
+private final class PretendingStore: ForwardingStore {
   let base = MemoryStore()
   var traits: StoreTraits { Tested.log(.none).declared }
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     try base.apply(batch, .relaxed)
   }
   func harden(_ upTo: CommitID) throws(StoreError) {}
-  func view() throws(StoreError) -> any OrderedView { try base.view() }
-  func size() throws(StoreError) -> StoreSize { try base.size() }
-  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
-  func suspend() throws(StoreError) { try base.suspend() }
-  func resume() throws(StoreError) { try base.resume() }
-  func close() throws(StoreError) { try base.close() }
-  var findings: [StoreFinding] { [] }
-  func acknowledgeFindings() throws(StoreError) {}
-  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }
 
 /// A log whose documents, once evicted, come back with the first commit after it was opened anew.

@@ -2,6 +2,7 @@ import ConiferKeyValue
 import ConiferLog
 import ConiferStorage
 import StorageConformance
+import TestSupport
 
 #if canImport(Darwin)
   import Darwin
@@ -61,12 +62,10 @@ enum FlawedDamage: String, CaseIterable, Codable, Sendable {
 }
 
 /// A log that keeps no record of what was damaged, and tells of none.
-private final class SilentStore: OrderedStore {
-  private let base: LogStore
+private final class SilentStore: ForwardingStore {
+  let base: LogStore
 
   init(_ base: LogStore) { self.base = base }
-
-  var traits: StoreTraits { base.traits }
 
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     // Space 15 holds the reports.
@@ -82,13 +81,6 @@ private final class SilentStore: OrderedStore {
     return try base.apply(others, durability)
   }
 
-  func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
-  func view() throws(StoreError) -> any OrderedView { try base.view() }
-  func size() throws(StoreError) -> StoreSize { try base.size() }
-  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
-  func suspend() throws(StoreError) { try base.suspend() }
-  func resume() throws(StoreError) { try base.resume() }
-  func close() throws(StoreError) { try base.close() }
   var findings: [StoreFinding] { [] }
   func acknowledgeFindings() throws(StoreError) {}
   func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }

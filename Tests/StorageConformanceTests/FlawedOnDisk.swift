@@ -4,6 +4,7 @@
   import ConiferStorage
   import StorageConformance
   import Synchronization
+  import TestSupport
 
   #if canImport(Glibc)
     import Glibc
@@ -12,7 +13,7 @@
   #endif
 
   /// A store over the log that treats failing disks in a wrong way.
-  final class FlawedOnDisk: OrderedStore {
+  final class FlawedOnDisk: ForwardingStore {
     enum Flaw: String, CaseIterable {
       /// Opens itself anew after a failed sync, and goes on as if nothing had been.
       case forgetsPoison
@@ -62,9 +63,7 @@
       }
     }
 
-    private var store: LogStore { inner.withLock { $0 } }
-
-    var traits: StoreTraits { store.traits }
+    var base: LogStore { inner.withLock { $0 } }
 
     func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
       let number = made.withLock { made in
@@ -72,11 +71,11 @@
         return made
       }
       do throws(StoreError) {
-        _ = try store.apply(batch, durability)
+        _ = try base.apply(batch, durability)
       } catch {
         switch flaw {
         case .forgetsPoison where error.code == .io || error.code == .poisoned:
-          try? store.close()
+          try? base.close()
           let again = try Self.open(flaw, directory)
           inner.withLock { $0 = again }
           _ = try again.apply(batch, durability)
@@ -92,14 +91,8 @@
     }
 
     func harden(_ upTo: CommitID) throws(StoreError) {
-      try store.harden(CommitID(rawValue: .max))
+      try base.harden(CommitID(rawValue: .max))
     }
-    func view() throws(StoreError) -> any OrderedView { try store.view() }
-    func size() throws(StoreError) -> StoreSize { try store.size() }
-    func tidy(_ slice: Duration) throws(StoreError) -> Bool { try store.tidy(slice) }
-    func suspend() throws(StoreError) { try store.suspend() }
-    func resume() throws(StoreError) { try store.resume() }
-    func close() throws(StoreError) { try store.close() }
     var findings: [StoreFinding] { [] }
     func acknowledgeFindings() throws(StoreError) {}
     func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }

@@ -1,11 +1,12 @@
 import ConiferKeyValue
 import Foundation
+import TestSupport
 
 @testable import StorageConformance
 
 /// A store whose rows stand in a file without any checksum, so that a changed key is another key.
-final class LooseStore: OrderedStore {
-  private let base: ShelfStore
+final class LooseStore: ForwardingStore {
+  let base: ShelfStore
   private let file: String
 
   /// Stores that have an excuse, or none.
@@ -50,16 +51,4 @@ final class LooseStore: OrderedStore {
     }
     return try base.apply(batch, durability)
   }
-
-  var traits: StoreTraits { base.traits }
-  func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
-  func view() throws(StoreError) -> any OrderedView { try base.view() }
-  func size() throws(StoreError) -> StoreSize { try base.size() }
-  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
-  func suspend() throws(StoreError) { try base.suspend() }
-  func resume() throws(StoreError) { try base.resume() }
-  func close() throws(StoreError) { try base.close() }
-  var findings: [StoreFinding] { [] }
-  func acknowledgeFindings() throws(StoreError) {}
-  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { true }
 }

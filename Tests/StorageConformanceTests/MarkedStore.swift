@@ -1,9 +1,10 @@
 import ConiferKeyValue
 import ConiferLog
 import Synchronization
+import TestSupport
 
 /// A log whose commits a test may refuse or change, and that may report what it lost.
-final class MarkedStore: OrderedStore {
+final class MarkedStore: ForwardingStore {
   struct Behavior {
     /// Whether a batch finds the disk full.
     var refuses: @Sendable (Batch) -> Bool = { _ in false }
@@ -14,12 +15,10 @@ final class MarkedStore: OrderedStore {
     var failsSuspending = false
   }
 
-  private let base: LogStore
+  let base: LogStore
   let behavior = Mutex(Behavior())
 
   init(_ directory: String) throws(StoreError) { base = try LogStore(at: directory) }
-
-  var traits: StoreTraits { base.traits }
 
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     let (refuses, change) = behavior.withLock { ($0.refuses, $0.change) }
@@ -27,21 +26,14 @@ final class MarkedStore: OrderedStore {
     return try base.apply(change(batch), durability)
   }
 
-  func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
-  func view() throws(StoreError) -> any OrderedView { try base.view() }
-  func size() throws(StoreError) -> StoreSize { try base.size() }
-  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
   func suspend() throws(StoreError) {
     try base.suspend()
     if behavior.withLock({ $0.failsSuspending }) {
       throw StoreError(.io, "The sync failed, says the test.")
     }
   }
-  func resume() throws(StoreError) { try base.resume() }
-  func close() throws(StoreError) { try base.close() }
   var findings: [StoreFinding] { behavior.withLock { $0.findings } }
   func acknowledgeFindings() throws(StoreError) { behavior.withLock { $0.findings = [] } }
-  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { try base.verify(found) }
 }
 
 extension Batch {

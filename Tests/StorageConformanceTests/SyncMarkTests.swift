@@ -3,6 +3,7 @@ import ConiferLeafStore
 import ConiferLog
 import ConiferTree
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import ConiferStorage

@@ -17,7 +17,7 @@ public struct StoreFactory: Sendable {
   /// commit after the next one.
   public var worksInBackground: Bool
   /// The kinds of damage that the store cannot notice, as its documentation says: `silentLoss` where a key was changed
-  /// in its files. Such a finding is counted, and the promise is kept in part; one that is not found fails.
+  /// in its files. Such damage passes, and the promise is kept in part; a kind that no damage shows fails.
   public var overlooks: Set<Anomaly>
   /// The argument of `swift test --filter` that finds the store's tests, for the command that a
   /// failure prints; nil when it is unknown.

@@ -1,12 +1,13 @@
 import ConiferKeyValue
 import ConiferStorage
 import Synchronization
+import TestSupport
 
 @testable import ConiferStorage
 
 /// A store in memory that refuses as `full`, while a test says so, what does not make room.
-final class FullStore: OrderedStore {
-  private let base = MemoryStore()
+final class FullStore: ForwardingStore {
+  let base = MemoryStore()
   private let isFull = Mutex(false)
 
   /// Whether the disk is full.
@@ -20,8 +21,6 @@ final class FullStore: OrderedStore {
     }
   }
 
-  var traits: StoreTraits { base.traits }
-
   func apply(_ batch: Batch, _ durability: Durability) throws(StoreError) -> CommitID {
     if isFull.withLock({ $0 }), !batch.makesRoom {
       throw StoreError(.full, "The disk is full, as the test asked for.")
@@ -29,15 +28,6 @@ final class FullStore: OrderedStore {
     return try base.apply(batch, durability)
   }
 
-  func harden(_ upTo: CommitID) throws(StoreError) { try base.harden(upTo) }
-  func view() throws(StoreError) -> any OrderedView { try base.view() }
-  func size() throws(StoreError) -> StoreSize { try base.size() }
-  func tidy(_ slice: Duration) throws(StoreError) -> Bool { try base.tidy(slice) }
-  func suspend() throws(StoreError) { try base.suspend() }
-  func resume() throws(StoreError) { try base.resume() }
   /// It stays, for whoever opens it next.
   func close() throws(StoreError) {}
-  var findings: [StoreFinding] { base.findings }
-  func acknowledgeFindings() throws(StoreError) { try base.acknowledgeFindings() }
-  func verify(_ found: (StoreFinding) -> Void) throws(StoreError) -> Bool { try base.verify(found) }
 }

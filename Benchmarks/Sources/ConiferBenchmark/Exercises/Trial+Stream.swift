@@ -13,7 +13,7 @@ extension Trial {
       for room in 0..<rooms.count {
         try await engine.loading(Rooms.path(room), rooms.node(room), use: 1).run()
       }
-      // Operations that are late begin together, in any order; so one path is written again only much later.
+      // Operations that are late begin together, in any order; so a path is written again only much later.
       let operations = (0..<count).map { number in
         engine.storing(
           "\(Rooms.path(number % rooms.count))/live-\(number / rooms.count % 40)",

@@ -87,7 +87,7 @@ struct CutPoints {
     return points.sorted()
   }
 
-  /// Up to a number of points, as `some` chooses them, of which half lie between commits where so many do.
+  /// Up to a number of points: half of them between commits, or all that are there, and the others as `some` chooses.
   func someOfStream(_ count: Int, _ random: inout SeededRandom) -> [Int] {
     var points = Set(
       housekeeping.sorted().shuffled(using: &random).prefix((count + 1) / 2))

@@ -97,7 +97,8 @@ public final class Kills {
         store(factory, directory, kill), at: Int.random(in: 0..<100, using: &random), with: .kill)
     }
     let delay = UInt32.random(in: 0..<100_000, using: &random)
-    // Soon after the start, so that opening is killed too; of a variant's few kills none, since each must meet commits.
+    // Some die soon after the start, so that openings are killed too; a variant's kills are so few that all must meet
+    // commits.
     let isEarly = kill % 4 == 1 && !factory.isVariant
     if session == nil, isEarly { System.die(after: delay) }
     if let workload = workload(factory, kill) {

@@ -106,7 +106,7 @@ private struct ChangedRow {
 
   /// Changes a row of each space in turn.
   ///
-  /// - Parameter overlooked: the findings that are counted instead.
+  /// - Parameter overlooked: the kinds of damage that pass; each must be seen.
   static func check(
     _ part: Part, _ factory: StoreFactory, overlooking overlooked: Set<Anomaly> = []
   ) throws {

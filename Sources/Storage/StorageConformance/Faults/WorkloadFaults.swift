@@ -86,7 +86,7 @@ private struct WorkloadFaults {
     return counts
   }
 
-  /// Requires that an error says what the operation that failed says.
+  /// Requires that an error follows from the operation that failed, and has a code for that.
   private func requireCaused(_ error: StoreError, by session: IOSession) throws {
     let cause = session.failure ?? "nothing"
     try require(session.failureCount > 0, .refused, "\(workload.words) failed with \(error)")
