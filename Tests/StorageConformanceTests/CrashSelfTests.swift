@@ -164,8 +164,11 @@ private final class FragileStore: OrderedStore {
           try await check.run(factory)
         }
         // Half of what makes a tree is seen by the store's counts alone; halves of two parts that belong to no
-        // one commit are wrong data, and records without those that they refer to are found by verifying.
-        let anomalies: [Anomaly?] = [.halfBatch, .hole, .usageDrift, .wrongData, .broken]
+        // one commit are wrong data, records without those that they refer to are found by verifying, a room
+        // without the commit that adds it is one that had been evicted, and a tree without its counts cannot be read.
+        let anomalies: [Anomaly?] = [
+          .halfBatch, .hole, .usageDrift, .wrongData, .broken, .resurrected, .refused,
+        ]
         #expect(anomalies.contains(failure?.anomaly), "\(String(describing: failure))")
       }
     }

@@ -108,16 +108,15 @@
       for place in twice { #expect(points.contains { place.contains($0) }, "\(points)") }
     }
 
-    @Test("Half of a stream's points lie between commits where so many do", arguments: 0..<20)
+    @Test("Points between commits are those of housekeeping", arguments: 0..<20)
     func housekeeping(seed: UInt64) {
       // What stands in front of the first commit is no housekeeping.
       let (entries, halves, _, notes) = record(20, notes: 2)
       let points = CutPoints(entries, on: SimulatedDisk(), kinds: [:])
       #expect(points.housekeeping == notes.filter { $0 > (halves[1]?.upperBound ?? 0) })
       var random = SeededRandom(seed: seed)
-      let some = points.someOfStream(9, &random)
-      #expect(some.count == 9)
-      #expect(some.count { points.housekeeping.contains($0) } >= 5, "\(some)")
+      let some = points.betweenCommits(9, &random)
+      #expect(some.count == 9 && some.isSubset(of: points.housekeeping), "\(some)")
     }
 
     @Test("All points are taken when they are few")

@@ -76,9 +76,8 @@ extension BackendCheck {
       .powerLoss, "evicted nodes stay gone, pinned ones stay, with dictionaries and indexes"
     ) { fixture in
       guard let stream = NodeStream(fixture.factory) else { throw NotApplicable("evicts nothing") }
-      // Much is read of each image.
       try await cutEvictions(
-        cut(fixture.factory, from: 4001, commits: 16, images: 2) { _ in stream })
+        cut(fixture.factory, from: 4001, commits: 16, half: true) { _ in stream })
       try stream.requireDictionary()
     }
   ]
@@ -108,29 +107,24 @@ extension BackendCheck {
     try require(count.ofHousekeeping > 0, "no cut fell between the commits")
   }
 
-  /// How many points of each record are cut at least.
-  private static let leastPoints = 4
-
   /// Runs workloads and cuts the power.
   ///
-  /// - Parameter perPoint: how many images of each point are tried.
+  /// - Parameter half: whether half of the images are enough, because much is read of each.
   private static func cut(
-    _ factory: BackendFactory, from first: UInt64, commits: Int, images perPoint: Int = 4,
+    _ factory: BackendFactory, from first: UInt64, commits: Int, half: Bool = false,
     _ workload: (UInt64) -> any CrashWorkload
   ) async throws -> PowerLoss.Count {
     if try PowerLoss.Command.asked != nil {
       throw NotApplicable("CONIFER_CRASH names a cut of another check")
     }
     var count = PowerLoss.Count()
-    let images = try images(factory)
+    let images = try images(factory) / (half ? 2 : 1)
     let seeds =
       try Variable.seed().map { [$0] } ?? Array(first..<first + UInt64(max(2, images / 400)))
     for seed in seeds {
       let record = try await WorkloadRecord(
         workload(seed), factory, seed: seed, commits: commits)
-      try await record.check(
-        pointsAtMost: max(leastPoints, images / seeds.count / 8),
-        images: factory.isVariant ? 2 : perPoint, &count)
+      try await record.check(pointsAtMost: max(1, images / seeds.count / 8), &count)
     }
     return count
   }

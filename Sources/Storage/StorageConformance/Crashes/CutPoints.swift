@@ -87,14 +87,9 @@ struct CutPoints {
     return points.sorted()
   }
 
-  /// Up to a number of points: half of them between commits, or all that are there, and the others as `some` chooses.
-  func someOfStream(_ count: Int, _ random: inout SeededRandom) -> [Int] {
-    var points = Set(
-      housekeeping.sorted().shuffled(using: &random).prefix((count + 1) / 2))
-    for point in some(count, &random).shuffled(using: &random) where points.count < count {
-      points.insert(point)
-    }
-    return points.sorted()
+  /// Up to a number of points between commits.
+  func betweenCommits(_ count: Int, _ random: inout SeededRandom) -> Set<Int> {
+    Set(housekeeping.sorted().shuffled(using: &random).prefix(count))
   }
 
   /// One point within each of up to a number of commits. Half of them lie in those for which the

@@ -14,12 +14,6 @@ enum DiskImage: Hashable, Sendable, CustomStringConvertible {
     [.everything, .durable, .random(UInt64(point)), .random(UInt64(point) + 1_000_000)]
   }
 
-  /// Up to a number of the images of a point; when they are not all, the one that loses nothing is left out first.
-  static func some(at point: Int, atMost count: Int) -> [DiskImage] {
-    let all = some(at: point)
-    return count < all.count ? Array(all.dropFirst().prefix(count)) : all
-  }
-
   /// The image as a command names it: `all`, `durable`, `r7`.
   var description: String {
     switch self {

@@ -9,6 +9,9 @@ struct WorkloadRecord: Sendable {
   private let workload: any CrashWorkload
   private let record: PowerLoss
 
+  /// How many points between the commits of a stream are cut besides.
+  private static let mostBetween = 3
+
   /// Runs a workload in a new directory and records its file calls.
   ///
   /// - Parameter seed: what chooses the points.
@@ -48,27 +51,26 @@ struct WorkloadRecord: Sendable {
 
   /// Opens images of some points, and checks each.
   ///
-  /// - Parameters:
-  ///   - most: how many points are cut. Of one caller, half lie between its commits.
-  ///   - images: how many images of each point.
-  func check(
-    pointsAtMost most: Int, images: Int, _ count: inout PowerLoss.Count
-  ) async throws {
+  /// - Parameter most: how many points are cut, beside those between the commits of a stream.
+  func check(pointsAtMost most: Int, _ count: inout PowerLoss.Count) async throws {
     let points = record.cutPoints
     var random = SeededRandom(seed: record.seed)
-    let chosen =
-      workload.callers == 1 ? points.someOfStream(most, &random) : points.some(most, &random)
+    let chosen = Set(points.some(most, &random))
+    let between =
+      workload.callers == 1 ? points.betweenCommits(Self.mostBetween, &random) : []
     var disk = record.disk
     var bounds = CrashBounds(issued: workload.nothing)
     var last = 0
-    for point in chosen {
+    for point in chosen.union(between).sorted() {
       for entry in record.entries[last..<point] {
         if case .mark(let number) = entry { note(number, &bounds) }
         _ = disk.play(entry)
       }
       last = point
       count.points += 1
-      let images = DiskImage.some(at: point, atMost: images)
+      let all = DiskImage.some(at: point)
+      // A cut that loses nothing is what a kill leaves, and kills fall between commits too.
+      let images = chosen.contains(point) ? all : Array(all[1...2])
       for image in disk.isAllDurable ? Array(images.prefix(1)) : images {
         count.images += 1
         if points.housekeeping.contains(point) { count.ofHousekeeping += 1 }
