@@ -2,47 +2,36 @@ import Foundation
 import TestSupport
 import Testing
 
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#endif
-
 /// The app in a process of its own.
 final class GuideAppProcess {
-  private let process = Process()
-  private let input = Pipe()
-  private let output = Pipe()
+  private let program: RunningProgram
   /// What it has shown.
   private let told = Gathered<String>()
 
   init(_ arguments: [String], _ home: URL) throws {
-    process.executableURL = URL(fileURLWithPath: try #require(Self.app))
-    process.arguments = arguments
     var environment = ProcessInfo.processInfo.environment
     environment["XDG_DATA_HOME"] = home.path
     environment["HOME"] = home.path
-    process.environment = environment
-    process.standardInput = input
-    process.standardOutput = output
-    output.fileHandleForReading.readabilityHandler = { [told] file in
-      told.add(String(decoding: file.availableData, as: UTF8.self))
+    let program = try RunningProgram(
+      try #require(Self.app), arguments, environment: environment, takesInput: true, output: .read)
+    self.program = program
+    Thread.detachNewThread { [told] in
+      while let more = try? program.read(within: 600), !more.isEmpty {
+        told.add(String(decoding: more, as: UTF8.self))
+      }
     }
-    try process.run()
   }
 
   /// The built app, beside the test program.
   private static let app = BuiltProgram.path(of: "GuideApp")
 
   /// Gives it a line.
-  func type(_ line: String) { input.fileHandleForWriting.write(Data("\(line)\n".utf8)) }
+  func type(_ line: String) throws { try program.write("\(line)\n".utf8) }
 
   /// Waits until it has shown a line; fails when it ends before.
   func wait(for line: String) async {
     while !text.split(separator: "\n").contains(Substring(line)) {
-      guard process.isRunning, !Task.isCancelled else {
+      guard program.end == nil, !Task.isCancelled else {
         Issue.record("The app ended, and showed only: \(text)")
         return
       }
@@ -53,13 +42,5 @@ final class GuideAppProcess {
   private var text: String { told.all.joined() }
 
   /// Ends it wherever it is.
-  func kill() {
-    output.fileHandleForReading.readabilityHandler = nil
-    sendKill(process.processIdentifier)
-    process.waitUntilExit()
-    #expect(process.terminationReason == .uncaughtSignal)
-  }
+  func kill() { #expect(program.kill()) }
 }
-
-/// Outside of the type, where the name is the C library's.
-private func sendKill(_ process: Int32) { kill(process, SIGKILL) }

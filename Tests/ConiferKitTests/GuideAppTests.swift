@@ -36,7 +36,7 @@
       let first = try GuideAppProcess([url], home)
       await first.wait(for: "Kitchen, 4 seats")
       await http.stop()
-      first.type("Attic")
+      try first.type("Attic")
       await first.wait(for: "Attic, 4 seats")
       first.kill()
 

@@ -242,17 +242,11 @@ import Testing
     try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
     defer { try? FileManager.default.removeItem(at: home) }
     for _ in 0..<2 {
-      let program = Process()
-      let output = Pipe()
-      program.executableURL = URL(
-        fileURLWithPath: try #require(BuiltProgram.path(of: "FirstApp")))
-      program.environment = ["XDG_DATA_HOME": home.path, "HOME": home.path]
-      program.standardOutput = output
-      try program.run()
-      let told = String(
-        decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-      program.waitUntilExit()
-      #expect(program.terminationStatus == 0)
+      let program = try RunningProgram(
+        try #require(BuiltProgram.path(of: "FirstApp")),
+        environment: ["XDG_DATA_HOME": home.path, "HOME": home.path], output: .read)
+      let told = try program.readToEnd()
+      #expect(program.waitForEnd() == .exited(0))
       #expect(told.contains(#"Stored: ["name": "Attic"]"#))
     }
   }

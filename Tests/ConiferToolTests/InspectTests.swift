@@ -1,6 +1,7 @@
 #if Network
   import ConiferTree
   import Foundation
+  import TestSupport
   import Testing
 
   @testable import ConiferTool
@@ -22,16 +23,12 @@
       let url = sandbox.url(backend)
       try await sandbox.fill(url)
       let before = try sandbox.files("store")
-      let process = Process()
-      process.executableURL = URL(fileURLWithPath: try #require(Repository.tool))
-      process.arguments = ["inspect", "--port", "0", "--store", url]
-      let output = Pipe()
-      process.standardOutput = output
-      try process.run()
-      defer { if process.isRunning { process.terminate() } }
-      var told = Data()
+      let program = try RunningProgram(
+        try #require(Repository.tool), ["inspect", "--port", "0", "--store", url], output: .read)
+      defer { program.kill() }
+      var told: [UInt8] = []
       while !told.contains(0x0A) {
-        let more = output.fileHandleForReading.availableData
+        let more = try program.read()
         if more.isEmpty { break }
         told += more
       }
@@ -50,9 +47,8 @@
         #expect(!(try Node(json: text)).member("columns").isEmpty, "\(text)")
       }
       #expect(!(try Node(json: try await get(".conifer/export.json?space=main"))).isEmpty)
-      process.interrupt()
-      process.waitUntilExit()
-      #expect(process.terminationReason == .exit && process.terminationStatus == 0)
+      program.signal(SIGINT)
+      #expect(program.waitForEnd() == .exited(0))
       #expect(try sandbox.files("store") == before)
     }
 

@@ -3,13 +3,13 @@
   import Foundation
   import NetworkTestSupport
   import Synchronization
+  import TestSupport
 
   /// The vendor's emulator: one process for all tests, which ends with them. Each test has a project of its own.
   final class Emulator: Sendable {
     let port: Int
-    private let process: Process
-    /// The emulator ends when this is closed, however the tests end.
-    private let life: Pipe
+    /// Its input ends with this process, and the emulator then.
+    private let program: RunningProgram
     private static let lastProject = Mutex(0)
 
     /// Where the emulator is; nil where it is not installed, or there is no Java.
@@ -54,17 +54,14 @@
     private init() throws {
       guard let jar = Self.jar else { throw Missing() }
       port = try Sockets.freePort()
-      process = Process()
-      life = Pipe()
-      process.executableURL = URL(fileURLWithPath: "/bin/sh")
-      process.arguments = [
-        "-c",
-        "java -Duser.language=en -cp \"$0\" com.google.cloud.datastore.emulator.firestore.CloudFirestore "
-          + "--host=127.0.0.1 --port=\"$1\" >/dev/null 2>&1 & "
-          + "java=$!; read -r line; kill $java", jar, "\(port)",
-      ]
-      process.standardInput = life
-      try process.run()
+      program = try RunningProgram(
+        "/bin/sh",
+        [
+          "-c",
+          "java -Duser.language=en -cp \"$0\" com.google.cloud.datastore.emulator.firestore.CloudFirestore "
+            + "--host=127.0.0.1 --port=\"$1\" >/dev/null 2>&1 & "
+            + "java=$!; read -r line; kill $java", jar, "\(port)",
+        ], takesInput: true, output: .nowhere)
     }
 
     struct Missing: Error {}
@@ -72,7 +69,7 @@
     private func answers() async throws {
       let deadline = ContinuousClock.now + .seconds(120)
       while !Sockets.answers(port) {
-        guard ContinuousClock.now < deadline, process.isRunning else { throw Missing() }
+        guard ContinuousClock.now < deadline, program.end == nil else { throw Missing() }
         try await Task.sleep(for: .milliseconds(50))
       }
     }

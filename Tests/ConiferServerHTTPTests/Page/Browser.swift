@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 /// A headless Chromium that a test drives, by the DevTools protocol over a pair of pipes.
@@ -18,9 +19,7 @@ final class Browser: Sendable {
   private let queue = DispatchQueue(label: "conifer.tests.browser")
 
   fileprivate struct State {
-    let process: Process
-    let input: FileHandle
-    let output: FileHandle
+    let program: RunningProgram
     let profile: URL
     var buffer = Data()
     var lastCall = 0
@@ -30,22 +29,16 @@ final class Browser: Sendable {
   init(width: Int = 1100, height: Int = 800) async throws {
     let profile = FileManager.default.temporaryDirectory
       .appendingPathComponent("conifer-browser-\(UUID().uuidString)")
-    let process = Process()
-    let (input, output) = (Pipe(), Pipe())
-    process.executableURL = URL(fileURLWithPath: "/bin/sh")
     // DevTools speaks through the descriptors 3 and 4.
-    process.arguments = [
-      "-c", #"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#,
-      try #require(Self.executable), "--headless", "--no-sandbox", "--disable-gpu",
-      "--disable-dev-shm-usage", "--no-first-run", "--user-data-dir=\(profile.path)",
-      "--window-size=\(width),\(height)", "--remote-debugging-pipe", "about:blank",
-    ]
-    process.standardInput = input
-    process.standardOutput = output
-    try process.run()
-    state = State(
-      process: process, input: input.fileHandleForWriting, output: output.fileHandleForReading,
-      profile: profile)
+    let program = try RunningProgram(
+      "/bin/sh",
+      [
+        "-c", #"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1"#,
+        try #require(Self.executable), "--headless", "--no-sandbox", "--disable-gpu",
+        "--disable-dev-shm-usage", "--no-first-run", "--user-data-dir=\(profile.path)",
+        "--window-size=\(width),\(height)", "--remote-debugging-pipe", "about:blank",
+      ], takesInput: true, output: .read)
+    state = State(program: program, profile: profile)
     try await on { state in
       let targets = try state.call("Target.getTargets", [:])["targetInfos"] as? [[String: Any]]
       let page = targets?.first { $0["type"] as? String == "page" }?["targetId"] as? String
@@ -61,7 +54,7 @@ final class Browser: Sendable {
     await withCheckedContinuation { continuation in
       queue.async {
         _ = try? self.state.call("Browser.close", [:])
-        self.state.process.waitUntilExit()
+        self.state.program.waitForEnd()
         try? FileManager.default.removeItem(at: self.state.profile)
         continuation.resume()
       }
@@ -170,7 +163,7 @@ extension Browser.State {
     lastCall += 1
     var message: [String: Any] = ["id": lastCall, "method": method, "params": parameters]
     message["sessionId"] = session
-    try input.write(contentsOf: JSONSerialization.data(withJSONObject: message) + [0])
+    try program.write(JSONSerialization.data(withJSONObject: message) + [0])
     while true {
       while let end = buffer.firstIndex(of: 0) {
         let answer = try JSONSerialization.jsonObject(with: buffer[..<end]) as? [String: Any]
@@ -179,9 +172,9 @@ extension Browser.State {
         if let error = answer["error"] { throw Browser.Failure(description: "\(method): \(error)") }
         return answer["result"] as? [String: Any] ?? [:]
       }
-      let more = output.availableData
+      let more = try program.read()
       if more.isEmpty { throw Browser.Failure(description: "The browser is gone.") }
-      buffer.append(more)
+      buffer.append(contentsOf: more)
     }
   }
 }

@@ -2,6 +2,7 @@
   import ConiferSockets
   import NIOCore
   import NIOHTTP1
+  import Synchronization
 
   extension HTTPServer {
     /// Configures a new connection for HTTP, until a request upgrades it to a WebSocket.
@@ -16,10 +17,14 @@
       var framing = HTTPResponseEncoder.Configuration()
       framing.automaticallySetFramingHeaders = false
       let encoder = HTTPResponseEncoder(configuration: framing)
-      let decoder = ByteToMessageHandler(
-        HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits),
-        // The gate keeps bytes that follow an upgrade request; it keeps nothing else for long.
-        maximumBufferSize: configuration.limits.head)
+      // Swift 6.3 may crash when two threads are the first to make a type of generic ones, as those of the first two
+      // connections may be.
+      let decoder = Self.making.withLock { _ in
+        ByteToMessageHandler(
+          HTTPRequestDecoder(leftOverBytesStrategy: .forwardBytes, limitConfiguration: limits),
+          // The gate keeps bytes that follow an upgrade request; it keeps nothing else for long.
+          maximumBufferSize: configuration.limits.head)
+      }
       let gate = UpgradeGate()
       let http = HTTPHandler(self, on: channel)
       let upgrade = HTTPServerUpgradeHandler(
@@ -27,6 +32,8 @@
         upgradeCompletionHandler: { _ in })
       try pipeline.addHandlers([encoder, decoder, gate, upgrade, http])
     }
+
+    private static let making = Mutex(())
 
     private var upgrader: WebSocketUpgrader {
       WebSocketUpgrader { channel, head in

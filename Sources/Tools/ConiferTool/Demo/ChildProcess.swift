@@ -38,12 +38,23 @@ final class ChildProcess {
   ///   - program: its path; our own by default.
   init(_ arguments: [String], of program: String? = nil) throws(Failure) {
     let executable = if let program { program } else { try Self.executable() }
+    // A pair of sockets is kept from other programs from the start; a pipe would be for a moment in one that is started then.
     var ends: [Int32] = [-1, -1]
-    guard pipe(&ends) == 0 else { throw Platform.failure("No pipe can be made") }
+    #if canImport(Glibc)
+      let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+    #elseif canImport(Musl)
+      let kind = SOCK_STREAM | SOCK_CLOEXEC
+    #else
+      let kind = SOCK_STREAM
+    #endif
+    guard socketpair(AF_UNIX, kind, 0, &ends) == 0 else {
+      throw Platform.failure("No pair of sockets can be made")
+    }
     let (readEnd, writeEnd) = (ends[0], ends[1])
     defer { close(writeEnd) }
-    _ = fcntl(readEnd, F_SETFD, FD_CLOEXEC)
-    _ = fcntl(writeEnd, F_SETFD, FD_CLOEXEC)
+    #if canImport(Darwin)
+      for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    #endif
 
     #if canImport(Darwin)
       var actions: posix_spawn_file_actions_t?
