@@ -194,27 +194,12 @@ struct DocumentStream: CrashWorkload {
   // MARK: Checking
 
   func held(by backend: any StorageBackend, _ bounds: CrashBounds?) throws -> [Int] {
-    let (number, failure) = try backend.keepingDocuments().readDocuments {
-      (view) throws(StoreError) -> (Int, (any Error)?) in
-      guard let tree = try view.trees().first(where: { $0.name == DocumentChange.tree })?.id,
-        let bytes = try view.metadata(tree, Self.metadata)
-      else { return (0, nil) }
-      let number = bytes.prefix(8).reduce(0) { $0 << 8 | Int($1) }
-      do {
-        try check(view, tree, number, over: StreamHoldings(bytes: bytes.dropFirst(8)))
-        return (number, nil)
-      } catch let error as StoreError {
-        // It is thrown inside the read, so that the backend may repair the damage and report it.
-        throw error
-      } catch {
-        return (number, error)
+    let state = try backend.keepingDocuments().readDocuments { (view) throws(StoreError) in
+      try newest(in: view, DocumentChange.tree, Self.metadata) { tree, number, bytes in
+        try check(view, tree, number, over: StreamHoldings(bytes: bytes))
       }
     }
-    try bounds?.require([number], of: words)
-    if let failure { throw failure }
-    try backend.requireExactUsage()
-    try backend.requireSound()
-    return [number]
+    return try requireSound(state, backend, bounds)
   }
 
   private func check(
