@@ -316,6 +316,32 @@
       #expect(queries.map(\.query.isComplete) == [false])
     }
 
+    /// A query, a pin, an ended write and metadata.
+    @Test(
+      "What is counted stays exact when a forged record is set aside",
+      arguments: [UInt8(5), 8, 12, 13])
+    func counts(space: UInt8) async throws {
+      let filled = try await Self.filled()
+      let space = Space(id: space, shape: .rows)
+      let row = try #require(
+        try filled.base.rowsOf(space).first {
+          $0.key.starts(with: StoreScope.tree(filled.trees[0]).prefix)
+        })
+      var value = row.value
+      value[value.count / 2] ^= 1
+      try filled.base.forge(space, row.key, value)
+      let backend = try Self.open(filled.base)
+      let incidents = try backend.read { (view) throws(StoreError) in
+        _ = try view.pins(filled.trees[0])
+        _ = try view.trackedQueries(filled.trees[0], after: nil, limit: 9)
+        _ = try view.finishedWrite(filled.ann, WriteID(rawValue: 1))
+        _ = try view.metadata(filled.trees[0], "cursor")
+        return try view.incidents()
+      }
+      #expect(!incidents.isEmpty)
+      #expect(try backend.usageDrift() == [])
+    }
+
     @Test("A record's scope is its tree's, or its lane's, or the store's")
     func scopes() async throws {
       let filled = try await Self.filled()

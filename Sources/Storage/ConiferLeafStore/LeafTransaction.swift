@@ -139,6 +139,15 @@ package final class LeafTransaction: LeafView, @unchecked Sendable {
     set(space, key, Record.seal(space, key, payload))
   }
 
+  /// Replaces a value that the store does not return, and counts the difference.
+  package func replaceUnreadable(
+    _ space: Space, _ key: Bytes, with value: Bytes
+  ) throws(StoreError) {
+    guard let size = try size(space, key) else { return }
+    try count(space, key, bytes: value.count - size)
+    set(space, key, value)
+  }
+
   /// Removes a key; does nothing if it is absent.
   package func delete(_ space: Space, _ key: Bytes) throws(StoreError) {
     guard let size = try size(space, key) else { return }

@@ -87,9 +87,11 @@ struct Repairer {
       _ = try writer.read { (view) throws(StoreError) in try view.get(space, place.key) { _ in } }
     } catch {
       guard error.code == .damaged, error.place == place else { throw error }
-      var batch = Batch()
-      batch.put(space, place.key, error.found ?? [])
-      try writer.apply(batch, min(.power, writer.store.traits.strongest))
+      let found = error.found ?? []
+      try change(.power) { (repair) throws(StoreError) in
+        repair.tx.frees = true
+        try repair.tx.replaceUnreadable(space, place.key, with: found)
+      }
     }
   }
 }
