@@ -92,6 +92,23 @@ struct SalvageTests {
     #expect(try sandbox.spawn("salvage", from, to).status == 78)
   }
 
+  @Test("A salvage tells how far it is, and a terminal alone shows it", arguments: salvagedBackends)
+  func progress(backend: String) async throws {
+    let (from, to) = (sandbox.url(backend, "from"), sandbox.url("log", "to"))
+    try await sandbox.fill(from, rooms: 12)
+    let (_, text) = try sandbox.spawn("salvage-worker", from, to)
+    let told = text.split(separator: "\n").compactMap { try? Node(json: String($0)) }
+      .map { $0.member("progress") }.filter { !$0.isEmpty }
+    let phases = told.map { $0.member("phase").text ?? "" }
+    #expect(phases.first == "reading" && phases.last == "copying", "\(phases)")
+    #expect(phases.sorted(by: >) == phases)
+    for part in told {
+      #expect((part.member("bytes").count ?? 0) > 0 && (part.member("expected").count ?? 0) > 0)
+    }
+    let quiet = try sandbox.spawn("salvage", from, sandbox.url("log", "again"))
+    #expect(!quiet.text.contains("reading ["), "\(quiet.text)")
+  }
+
   @Test(
     "What a damaged store still holds is saved, and nothing else", arguments: salvagedBackends)
   func damaged(backend: String) async throws {

@@ -21,6 +21,17 @@ package enum Directory {
     return stat(path, &facts) == 0 && facts.st_size > 0
   }
 
+  /// How long the files in a directory are together; files that cannot be looked at count as empty.
+  static func bytes(in directory: String) -> Int {
+    let names = (try? names(in: directory)) ?? []
+    return names.reduce(into: 0) { sum, name in
+      var facts = stat()
+      guard stat("\(directory)/\(name)", &facts) == 0, facts.st_mode & S_IFMT == S_IFREG
+      else { return }
+      sum.add(Int(facts.st_size))
+    }
+  }
+
   /// The names in a directory, in order.
   ///
   /// - Throws: `denied`, `io`.

@@ -7,6 +7,8 @@ package import ConiferKeyValue
 package struct Salvager {
   private let method: SalvageMethod
   private let encryption: (any StoreLayer)?
+  /// Called with how far the salvage is, after each few megabytes.
+  package var advanced: (SalvageProgress) -> Void = { _ in }
 
   /// A salvage of stores of one kind.
   ///
@@ -43,7 +45,10 @@ package struct Salvager {
     let (salvaged, mended, locked): (any StorageBackend, [String], [LockedRecords])
     let missing: LostCommits?
     do {
-      var writer = RowWriter(store: rows)
+      let expected = Directory.bytes(in: damaged)
+      var writer = RowWriter(store: rows) {
+        advanced(SalvageProgress(phase: .reading, bytes: $0, expected: expected))
+      }
       try method.read(
         damaged, directory.copy, { (edit) throws(StoreError) in try writer.add(edit) },
         { lost.append($0) })
@@ -151,8 +156,12 @@ package struct Salvager {
   ) async throws -> SalvageReport {
     let new = try target.open()
     do {
-      try await StoreCopier(source: salvaged, target: new, reached: { _ in })
-        .run(from: CopyPosition())
+      let expected = try salvaged.inspect { min(try $0.usage(nil).rawLeafBytes, 1 << 60) }
+      var copier = StoreCopier(source: salvaged, target: new, reached: { _ in })
+      copier.advanced = {
+        advanced(SalvageProgress(phase: .copying, bytes: $0, expected: expected))
+      }
+      try await copier.run(from: CopyPosition())
       if !isWhole {
         let floor = QueueFloor.above(
           try new.read { (view) throws(StoreError) in try view.queueFloor() })
@@ -173,11 +182,17 @@ package struct Salvager {
 
 /// Gathers edits into batches of a few megabytes.
 private struct RowWriter {
-  let store: any OrderedStore
+  private let store: any OrderedStore
+  /// Called with how many bytes were stored so far.
+  private let stored: (Int) -> Void
   private var batch = Batch()
   private var size = 0
+  private var total = 0
 
-  init(store: any OrderedStore) { self.store = store }
+  init(store: any OrderedStore, stored: @escaping (Int) -> Void) {
+    self.store = store
+    self.stored = stored
+  }
 
   mutating func add(_ edit: Batch.Edit) throws(StoreError) {
     switch edit {
@@ -194,6 +209,8 @@ private struct RowWriter {
   mutating func finish() throws(StoreError) {
     guard !batch.isEmpty else { return }
     try store.apply(batch, .process)
+    total += size
+    stored(total)
     batch = Batch()
     size = 0
   }

@@ -13,7 +13,10 @@ struct CompactCommand: ToolCommand {
   func run(_ console: Console) async throws {
     let before = try await size(console)
     try await store.tidying(console) { backend in
-      while try await backend.tidy(.milliseconds(100)) {}
+      defer { console.redraw?("") }
+      repeat {
+        console.redraw?("tidying, files of \(Figures.bytes(try backend.size().file))")
+      } while try await backend.tidy(.milliseconds(100))
     }
     // Closing cuts what was allocated ahead.
     let after = try await size(console)

@@ -39,7 +39,16 @@ struct SalvageCommand: ToolCommand {
     let keys =
       (fromKeyFile.map { ["--from-key-file", $0] } ?? [])
       + (toKeyFile.map { ["--to-key-file", $0] } ?? [])
-    switch try Worker.run(["salvage-worker", from, to] + keys, { _ in }) {
+    var bar: (phase: String, progress: Progress)?
+    let end = try Worker.run(["salvage-worker", from, to] + keys) { told in
+      guard let phase = told.member("phase").text, let expected = told.member("expected").count
+      else { return }
+      if bar?.phase != phase { bar = (phase, Progress(phase, total: expected, console)) }
+      bar?.progress.advance(to: told.member("bytes").count ?? 0)
+    }
+    bar?.progress.finish()
+    bar = nil
+    switch end {
     case .result(let report): try tell(report, console)
     case .failure(let failure): throw failure
     case .stopped(let how):

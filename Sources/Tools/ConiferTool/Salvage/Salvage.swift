@@ -10,8 +10,11 @@ struct Salvage {
   static func directory(_ target: StoreAddress) -> String { target.directory + ".salvage" }
 
   /// Salvages, and reports what was saved and lost.
-  func run() async throws -> Report {
-    let salvager = try Salvager(source.configuration())
+  ///
+  /// - Parameter advanced: called with how far it is.
+  func run(_ advanced: @escaping (SalvageProgress) -> Void = { _ in }) async throws -> Report {
+    var salvager = try Salvager(source.configuration())
+    salvager.advanced = advanced
     let directory = try SalvageDirectory(Self.directory(target))
     defer { directory.remove() }
     let report = try await salvager.run(

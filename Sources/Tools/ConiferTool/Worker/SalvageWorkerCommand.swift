@@ -1,4 +1,5 @@
 import ArgumentParser
+import ConiferStorage
 
 /// The process that reads a damaged store for `salvage`.
 struct SalvageWorkerCommand: ToolCommand {
@@ -20,7 +21,11 @@ struct SalvageWorkerCommand: ToolCommand {
       try await Salvage(
         source: try StoreAddress(from, keyFile: fromKeyFile, console),
         target: try StoreAddress(to, keyFile: toKeyFile, console)
-      ).run()
+      ).run { progress in
+        Worker.tell(
+          console, phase: progress.phase.rawValue, bytes: progress.bytes,
+          expected: progress.expected)
+      }
     }
   }
 }

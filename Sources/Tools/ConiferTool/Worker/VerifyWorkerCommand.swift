@@ -16,11 +16,8 @@ struct VerifyWorkerCommand: ToolCommand {
       return try await StoreOptions.opened(configuration) { backend in
         let opening = backend.incidentOfOpening()
         let report = try backend.verifying().verify { progress in
-          let told = Report.object([
-            ("phase", .string(progress.phase)), ("bytes", .integer(progress.bytes)),
-            ("expected", .integer(progress.expected)),
-          ])
-          try? console.print(Report.object([("progress", told)]).compact)
+          Worker.tell(
+            console, phase: progress.phase, bytes: progress.bytes, expected: progress.expected)
         }
         return Self.report(report, opening, try backend.inspect { try $0.incidents() })
       }

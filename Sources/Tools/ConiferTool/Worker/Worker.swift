@@ -45,6 +45,18 @@ struct Worker {
     }
   }
 
+  /// Prints how far a command is.
+  ///
+  /// - Parameters:
+  ///   - bytes: those that the phase has dealt with.
+  ///   - expected: about how many it will deal with.
+  static func tell(_ console: Console, phase: String, bytes: Int, expected: Int) {
+    let told = Report.object([
+      ("phase", .string(phase)), ("bytes", .integer(bytes)), ("expected", .integer(expected)),
+    ])
+    try? console.print(Report.object([("progress", told)]).compact)
+  }
+
   /// Does a command's work and prints how it ended.
   static func answer(_ console: Console, _ body: () async throws -> Report) async throws {
     // If the parent is killed, this process must end too, so that the store does not stay open.
