@@ -51,6 +51,11 @@ func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     swiftSettings: settings)
 }
 
+/// A product of a package that the transport over WebSockets needs, and the server that is asked for with it.
+func webSocket(_ product: String, _ package: String) -> Target.Dependency {
+  .product(name: product, package: package, condition: .when(traits: ["WebSocket"]))
+}
+
 /// A product of a package that only the trait Network asks for.
 func network(_ product: String, _ package: String) -> Target.Dependency {
   .product(name: product, package: package, condition: .when(traits: ["Network"]))
@@ -93,8 +98,10 @@ let package = Package(
   ],
   traits: [
     .trait(name: "Zstd", description: "Compress leaf runs with libzstd."),
+    .trait(name: "WebSocket", description: "The transport over WebSockets, with SwiftNIO."),
     .trait(
-      name: "Network", description: "WebSockets and the local server, with SwiftNIO and JWTKit."),
+      name: "Network", description: "The local server too, with JWTKit.",
+      enabledTraits: ["WebSocket"]),
     .trait(
       name: "GRPC", description: "Documents over gRPC, with grpc-swift-2 and swift-protobuf."),
     .trait(name: "Encryption", description: "Encrypt stores with swift-crypto."),
@@ -106,10 +113,11 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     // Not even cloned without the traits Encryption and Network, whose jwt-kit needs it.
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
-    // Not even cloned without the traits Network and GRPC.
+    // Not even cloned without the traits WebSocket and GRPC.
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
-    // Not even cloned without the trait Network.
+    // Not even cloned without the trait WebSocket.
     .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+    // Not even cloned without the trait Network.
     .package(url: "https://github.com/vapor/jwt-kit", from: "5.7.1"),
     .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     // Not even cloned without the trait GRPC.
@@ -179,7 +187,7 @@ let package = Package(
       "ConiferSockets", in: "Sources/Sync",
       [
         .product(
-          name: "NIOCore", package: "swift-nio", condition: .when(traits: ["Network", "GRPC"]))
+          name: "NIOCore", package: "swift-nio", condition: .when(traits: ["WebSocket", "GRPC"]))
       ]),
     .target(
       name: "ConiferProtobuf",
@@ -228,9 +236,9 @@ let package = Package(
       "ConiferWebSocket", in: "Sources/Sync",
       [
         "Conifer", "ConiferNetworkWatch", "ConiferSockets", "ConiferWire",
-        network("NIOCore", "swift-nio"),
-        network("NIOPosix", "swift-nio"), network("NIOHTTP1", "swift-nio"),
-        network("NIOWebSocket", "swift-nio"), network("NIOSSL", "swift-nio-ssl"),
+        webSocket("NIOCore", "swift-nio"),
+        webSocket("NIOPosix", "swift-nio"), webSocket("NIOHTTP1", "swift-nio"),
+        webSocket("NIOWebSocket", "swift-nio"), webSocket("NIOSSL", "swift-nio-ssl"),
       ]),
     .target(name: "CConiferKit", path: "Sources/Client/CConiferKit"),
     target(
@@ -239,7 +247,7 @@ let package = Package(
         "CConiferKit", "Conifer", "ConiferFirestore", "ConiferSQLite", "ConiferDocument",
         "ConiferEngine", "ConiferServer", "ConiferDocumentServer", "ConiferStorage",
         "ConiferKeyValue", "ConiferWire",
-        .target(name: "ConiferWebSocket", condition: .when(traits: ["Network"])),
+        .target(name: "ConiferWebSocket", condition: .when(traits: ["WebSocket"])),
         .target(name: "ConiferGRPC", condition: .when(traits: ["GRPC"])),
       ], privacyManifest: "PrivacyInfo.xcprivacy"),
     target(

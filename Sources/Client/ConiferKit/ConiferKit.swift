@@ -8,7 +8,7 @@ import CConiferKit
   import ConiferDocument
   @_exported public import ConiferGRPC
 #endif
-#if Network
+#if WebSocket
   @_exported public import ConiferWebSocket
 #endif
 
@@ -24,7 +24,7 @@ func load() {
           .excludedFromBackups(configuration.transport != nil)
       },
       transport: { host, isSecure in
-        #if Network
+        #if WebSocket
           .webSocket("\(isSecure ? "wss" : "ws")://\(host)")
         #else
           nil
@@ -50,7 +50,7 @@ extension Database {
   /// Names the server of the app's common database; to be called once, before ``database()``.
   ///
   /// The Apple SDK reads it from a file. Without this call ``database()`` stays offline, and keeps its
-  /// data; so it does where the package is built without its trait `Network`.
+  /// data; so it does where the package is built without its trait `WebSocket`.
   ///
   /// - Parameter url: such as `https://my-app.example.com` or `http://localhost:9000?ns=my-app`. An
   ///   invalid one is logged as an error, and names no server.

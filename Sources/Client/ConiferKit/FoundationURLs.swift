@@ -4,7 +4,7 @@ public import ConiferSQLite
 public import ConiferStorage
 public import Foundation
 
-#if Network
+#if WebSocket
   public import ConiferWebSocket
   public import ConiferWire
 #endif
@@ -58,7 +58,7 @@ extension URL {
   }
 }
 
-#if Network
+#if WebSocket
   extension Transport where Self == WebSocketTransport {
     /// A way to a server over a WebSocket.
     ///

@@ -1,4 +1,4 @@
-#if Network || GRPC
+#if WebSocket || GRPC
   package import NIOCore
 
   #if canImport(Darwin)

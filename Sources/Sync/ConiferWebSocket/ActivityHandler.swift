@@ -1,4 +1,4 @@
-#if Network
+#if WebSocket
   import NIOCore
 
   /// Reports to a connection that bytes came, before they are a whole frame: those of a long frame are

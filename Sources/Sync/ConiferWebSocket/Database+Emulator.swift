@@ -1,4 +1,4 @@
-#if Network
+#if WebSocket
   public import Conifer
 
   extension Database {

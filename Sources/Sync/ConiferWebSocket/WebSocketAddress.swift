@@ -1,4 +1,4 @@
-#if Network
+#if WebSocket
   /// The address of a WebSocket server: the parts of a URL that matter.
   struct WebSocketAddress: Hashable, Sendable {
     /// Whether the connection is encrypted.

@@ -1,4 +1,4 @@
-#if Network
+#if WebSocket
   import ConiferSockets
   import ConiferWire
   import NIOCore

@@ -1,4 +1,4 @@
-#if Network
+#if WebSocket
   import ConiferWire
   import NIOCore
   import NIOWebSocket

@@ -1,4 +1,4 @@
-#if Network
+#if WebSocket
   /// The timeouts, message limit and trusted certificates of a ``WebSocketTransport``.
   public struct WebSocketOptions: Hashable, Sendable {
     /// How long it may take until the WebSocket is open; the client gives up an attempt after 30 s in any case.

@@ -1,4 +1,4 @@
-#if Network
+#if WebSocket
   import ConiferNetworkWatch
   public import ConiferWire
   import NIOCore
