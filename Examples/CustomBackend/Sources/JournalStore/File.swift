@@ -13,8 +13,6 @@ import ConiferStorage
 final class File: Sendable {
   /// Flags that make a file, or empty the one that is there.
   static let creating = O_RDWR | O_CREAT | O_TRUNC
-  /// Flags that make a file, or leave the one that is there as it is.
-  static let keeping = O_RDWR | O_CREAT
 
   let path: String
   private let descriptor: Int32

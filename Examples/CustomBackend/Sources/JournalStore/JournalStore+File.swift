@@ -86,17 +86,9 @@ extension JournalStore {
       poison = error
       throw error
     }
-    try? makeReserve(path)
+    var reserve = SpaceReserve(in: path, bytes: reserveSize)
+    _ = reserve.set()
     return (file, bytes.count)
-  }
-
-  /// Makes the reserve, or what is missing of it. A disk that has no room for it is not to be helped,
-  /// and the rest works.
-  private static func makeReserve(_ path: String) throws(StoreError) {
-    let reserve = try File(path + "/reserve", File.keeping)
-    let length = try reserve.length()
-    guard length < reserveSize else { return }
-    try reserve.write(Bytes(repeating: 0, count: reserveSize - length), at: length)
   }
 }
 
@@ -125,10 +117,9 @@ extension JournalStore {
     do throws(StoreError) {
       try opened.file.write(frame, at: opened.end)
     } catch {
-      let deletes = batch.edits.allSatisfy { if case .put = $0 { false } else { true } }
-      let makesRoom = deletes || batch.frees
-      guard error.code == .full, makesRoom, frame.count < Self.reserveSize else { throw error }
-      File.remove(path + "/reserve")
+      var reserve = SpaceReserve(in: path, bytes: Self.reserveSize)
+      guard error.code == .full, batch.makesRoom, frame.count < Self.reserveSize, reserve.release()
+      else { throw error }
       try opened.file.write(frame, at: opened.end)
     }
   }

@@ -1,4 +1,4 @@
-package import ConiferKeyValue
+public import ConiferKeyValue
 
 #if canImport(Darwin)
   internal import Darwin
@@ -8,32 +8,38 @@ package import ConiferKeyValue
   internal import Musl
 #endif
 
-/// Bytes set aside in a file of their own, which a store gives to a full disk so that it can still
-/// be opened, drained and evicted from.
+/// Bytes set aside in a file of their own, which a store gives to a full disk so that it can still be
+/// opened, drained and evicted from.
 ///
-/// Commits that grow the store leave them to those that free more than they take, or are a step towards that.
-package struct SpaceReserve: Sendable {
-  package let path: String
+/// A store gives them up for a batch that ``ConiferKeyValue/Batch/makesRoom``, never for one that only
+/// grows it.
+public struct SpaceReserve: Sendable {
+  /// The file, `reserve` in the store's directory.
+  public let path: String
   /// How many bytes; 0 for none.
-  package let bytes: Int
+  public let bytes: Int
   /// Whether they are there.
-  package private(set) var isHeld: Bool
+  public private(set) var isHeld: Bool
 
   /// Looks for the reserve of a directory; sets nothing aside.
-  package init(in directory: String, bytes: Int) {
+  ///
+  /// - Parameters:
+  ///   - directory: the store's, without a slash at its end.
+  ///   - bytes: how many are to be set aside; 0 for none.
+  public init(in directory: String, bytes: Int) {
     path = directory + "/reserve"
     self.bytes = max(0, bytes)
     isHeld = self.bytes > 0 && Self.length(path) >= self.bytes
   }
 
   /// The bytes that the file takes.
-  package var length: Int { isHeld ? bytes : 0 }
+  public var length: Int { isHeld ? bytes : 0 }
 
   /// Creates the reserve if it is missing. A failure for another reason than a full disk is
   /// ignored.
   ///
   /// - Returns: false when the disk has no room for them.
-  package mutating func set() -> Bool {
+  public mutating func set() -> Bool {
     guard bytes > 0, !isHeld else { return true }
     let number = Self.make(path, bytes)
     isHeld = number == 0
@@ -45,7 +51,7 @@ package struct SpaceReserve: Sendable {
   /// Gives the bytes back to the disk.
   ///
   /// - Returns: whether there were any.
-  package mutating func release() -> Bool {
+  public mutating func release() -> Bool {
     guard isHeld, unlink(path) == 0 || errno == ENOENT else { return false }
     isHeld = false
     return true
@@ -67,7 +73,7 @@ package struct SpaceReserve: Sendable {
 extension Batch {
   /// Whether the batch makes room, or is a step towards that, so that it may use the reserve: it is
   /// marked so, or has no put.
-  package var makesRoom: Bool {
+  public var makesRoom: Bool {
     frees
       || !edits.isEmpty
         && edits.allSatisfy { edit in
