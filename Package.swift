@@ -439,8 +439,8 @@ let package = Package(
       "ConiferObservation",
       [
         "ConiferObservation", "Conifer", "ConiferFirestore", "ConiferServer",
-        "ConiferDocumentServer", "ConiferDocument", "ConiferTree", "ConiferWire", "TestSupport",
-        .product(name: "Logging", package: "swift-log"),
+        "ConiferDocumentServer", "ConiferDocument", "ConiferQuery", "ConiferTree", "ConiferWire",
+        "TestSupport", .product(name: "Logging", package: "swift-log"),
       ]),
     tests(
       "ConiferWebSocket",

@@ -17,7 +17,7 @@ public final class ObservedList<Element: Decodable & Sendable> {
   /// Whether they were heard, and why not.
   public private(set) var phase = ObservedPhase<DatabaseError>.waiting
   @ObservationIgnored private var following: Following?
-  @ObservationIgnored private var decoded = DecodedRows<Node, Element, DatabaseError>()
+  @ObservationIgnored private var sorted = SortedRows<Element, DatabaseError>()
 
   /// Begins to observe.
   ///
@@ -36,12 +36,15 @@ public final class ObservedList<Element: Decodable & Sendable> {
   public func stop() { following?.end() }
 
   private func take(_ snapshot: DataSnapshot) {
-    let isChanged = decoded.take(snapshot.children) { child in
-      (child.key, child.node)
+    let changes = sorted.take(snapshot.node, rows) {
+      snapshot.precedes($0, $1)
     } decode: { (child) throws(DatabaseError) in
-      try child.data(as: Element.self)
+      try snapshot.snapshot(of: child).data(as: Element.self)
     }
-    if isChanged { (rows, faults) = (decoded.rows, decoded.faults) }
+    if changes.hasRows { changes.apply(to: &rows) }
+    if !changes.faults.isEmpty {
+      faults = changes.faults.reduce(into: faults) { $0[$1.key] = $1.value }
+    }
     (metadata, phase) = (snapshot.metadata, .current)
   }
 }

@@ -1,5 +1,5 @@
 import ConiferQuery
-import ConiferTree
+package import ConiferTree
 
 extension DataSnapshot {
   /// The children of a snapshot as a collection, in the order of its query.
@@ -24,7 +24,7 @@ extension DataSnapshot {
         order = .keys(parent.node.children)
       } else {
         order = .sorted(
-          parent.node.children.sorted { parent.index.compare($0, $1) < 0 })
+          parent.node.children.sorted(by: parent.precedes))
       }
     }
 
@@ -40,9 +40,7 @@ extension DataSnapshot {
         case .keys(let children): children[position]
         case .sorted(let children): children[position]
         }
-      return DataSnapshot(
-        DatabaseReference(parent.ref.database, parent.ref.path.appending(child.key)), child.node,
-        parent.index, parent.metadata)
+      return parent.snapshot(of: child)
     }
 
     /// All of them in an array.
@@ -50,5 +48,17 @@ extension DataSnapshot {
 
     /// The child after the one that the last call gave, on this value or a copy of it; nil after the last one.
     public func nextObject() -> DataSnapshot? { cursor.next(of: self) }
+  }
+}
+
+// For who keeps the children sorted from one snapshot to the next.
+extension DataSnapshot {
+  /// Whether a child comes before another one in the order of the query.
+  package func precedes(_ a: Node.Child, _ b: Node.Child) -> Bool { index.compare(a, b) < 0 }
+
+  /// The snapshot of a child.
+  package func snapshot(of child: Node.Child) -> DataSnapshot {
+    DataSnapshot(
+      DatabaseReference(ref.database, ref.path.appending(child.key)), child.node, index, metadata)
   }
 }
