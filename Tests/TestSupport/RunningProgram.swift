@@ -18,6 +18,8 @@ package final class RunningProgram: Sendable {
   package enum End: Hashable, Sendable {
     case exited(Int32)
     case killed(signal: Int32)
+    /// Somebody else has taken its end.
+    case unknown
   }
 
   /// Where what it prints goes.
@@ -132,12 +134,15 @@ package final class RunningProgram: Sendable {
   }
 
   private func takeEnd() {
-    var status: Int32 = 0
-    while waitpid(number, &status, 0) < 0 {
-      guard errno == EINTR else { break }
+    var info = siginfo_t()
+    while waitid(P_PID, id_t(number), &info, WEXITED | WNOWAIT) < 0, errno == EINTR {}
+    // Its number may be another one's from then on, which no signal may reach.
+    ended.withLock { end in
+      var status: Int32 = 0
+      guard waitpid(number, &status, WNOHANG) == number else { return end = .unknown }
+      let signal = status & 0x7F
+      end = signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal)
     }
-    let signal = status & 0x7F
-    ended.withLock { $0 = signal == 0 ? .exited((status >> 8) & 0xFF) : .killed(signal: signal) }
   }
 
   // MARK: Input and output

@@ -79,9 +79,10 @@ final class PackedEngine: @unchecked Sendable {
         task(.success(self))
       case .tidy(let slice, let reply):
         commit(&group)
-        do throws(StoreError) {
-          reply(.success(try tidy(slice, isAwaited: isAwaited)))
-        } catch { reply(.failure(error)) }
+        let result = Result { () throws(StoreError) in try tidy(slice, isAwaited: isAwaited) }
+        // Who asks next what was met finds it.
+        reportLeftDamage()
+        reply(result)
       }
     }
     commit(&group)

@@ -81,7 +81,8 @@ struct Repairer {
   /// Replaces a value that the store itself refuses to return by its raw bytes: the record's own
   /// checksum then shows the damage, and the bytes can be kept.
   private func makeReadable(_ place: StoreError.Place) throws(StoreError) {
-    guard let space = Spaces.all.first(where: { $0.id == place.space }), policy.repairs(place)
+    guard let space = Spaces.all.first(where: { $0.id == place.space }), policy.repairs(place),
+      place.key.count >= 4  // A shorter one is of no tree, and stays.
     else { return }
     do throws(StoreError) {
       _ = try writer.read { (view) throws(StoreError) in try view.get(space, place.key) { _ in } }
