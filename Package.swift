@@ -414,7 +414,7 @@ let package = Package(
         "Conifer", "ConiferEngine", "ClientConformance", "ConiferServer", "ConiferSync",
         "ConiferWire", "ConiferStorage", "ConiferLeafStore", "ConiferEncryption",
         "ConiferKeyValue", "ConiferTree", "ConiferQuery", "ConiferLMDB", "ConiferSQLite",
-        "ConiferLog", "JournalStore", "TestSupport",
+        "ConiferLog", "JournalStore", "StorageConformance", "TestSupport",
         .product(name: "Logging", package: "swift-log"),
       ]),
     tests(

@@ -1,3 +1,4 @@
+import Conifer
 import ConiferStorage
 import TestSupport
 import Testing
@@ -19,12 +20,16 @@ import Testing
     #expect(marked.all.isEmpty)
     for _ in 0..<2 { try await storage.with(storage.options).open().close() }
     #expect(marked.all == [scratch.store, scratch.store])
+    // Also the writes that other processes leave beside it.
+    try CompanionDatabase(DatabaseConfiguration(storage: storage)).setValue(1, at: "x", as: "")
+    try await storage.with(storage.options).open().close()
+    #expect(marked.all.suffix(2) == [scratch.store, Mailbox(of: scratch.store).directory])
     // A second process reads it as before.
     #expect(throws: Never.self) { try storage.openReader() }
     // What no server has is backed up.
     try await StorageConfiguration.sqlite(at: scratch.store)
       .excludedFromBackups(false) { marked.add($0) }.open().close()
-    #expect(marked.all.count == 2)
+    #expect(marked.all.count == 4)
   }
 
   #if canImport(Darwin)

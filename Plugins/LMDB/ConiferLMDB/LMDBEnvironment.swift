@@ -53,14 +53,32 @@ final class LMDBEnvironment: @unchecked Sendable {
   /// Claims the data file of a store, which a process may open only once: LMDB's locks belong to the process, and
   /// closing the file a second time would release those of the first.
   ///
+  /// - Parameter isOwner: whether it is for the store's owner, for whom a reader of this process lets go.
   /// - Throws: `busy` when this process has it open.
-  static func claim(_ path: String) throws(StoreError) -> ProcessClaim {
-    if let claim = ProcessClaim(path + "/data.mdb") { return claim }
+  static func claim(_ path: String, isOwner: Bool) throws(StoreError) -> ProcessClaim {
+    let name = path + "/data.mdb"
+    let start = ContinuousClock.now
+    repeat {
+      if let claim = ProcessClaim(name) { return claim }
+      guard isOwner else { break }
+      ProcessClaim.askFor(name)
+      if let claim = ProcessClaim(name) { return claim }
+      // A reader that is just being opened lets go when it is asked again.
+      System.pause()
+    } while ContinuousClock.now - start < patience
     throw StoreError(
       .busy,
-      "This process has \(path) open for reading: close that reader, or keep one for the whole process."
+      isOwner
+        ? "A reader in this process holds a view of \(path): end that, then open the store again."
+        : "This process has \(path) open: close the other reader, or keep one for the whole process."
     )
   }
+
+  /// How long the owner waits for reads of its process that are under way when it opens the store.
+  static let patience = Duration.seconds(5)
+
+  /// Whether its views have ended for good.
+  var isRetired: Bool { gate.withLock { $0.isRetired } }
 
   /// The facts about a store in it.
   var traits: StoreTraits {

@@ -6,7 +6,8 @@ internal import ConiferStorage
 /// table of readers for each view.
 ///
 /// A view pins the pages of its commit while it is open. The slots of a killed reader are cleared by the owner,
-/// in `tidy` and before its file grows.
+/// in `tidy` and before its file grows. When its own process opens the store as the owner, its views end and it lets
+/// go of the files, as a process has them open once.
 final class LMDBSharedStore: ReadableStore {
   let traits: StoreTraits
   private let environment: LMDBEnvironment
@@ -20,20 +21,25 @@ final class LMDBSharedStore: ReadableStore {
   init(at path: String, _ options: LMDBOptions) throws(StoreError) {
     let name = path + "/data.mdb"
     guard let found = FileIdentity(name) else { throw StoreError.noStore(in: path) }
-    let claim = try LMDBEnvironment.claim(path)
+    let claim = try LMDBEnvironment.claim(path, isOwner: false)
+    let environment: LMDBEnvironment
     do throws(StoreError) {
       environment = try Self.environment(path, options, claim)
     } catch {
       claim.release()
       throw error
     }
+    self.environment = environment
     opened = found
     traits = environment.traits
+    claim.yields { [weak environment] in _ = environment?.retire(LMDBEnvironment.patience) }
   }
 
   deinit { close() }
 
-  var isCurrent: Bool { FileIdentity(environment.path + "/data.mdb") == opened }
+  var isCurrent: Bool {
+    !environment.isRetired && FileIdentity(environment.path + "/data.mdb") == opened
+  }
 
   func view() throws(StoreError) -> any OrderedView { LMDBView(try environment.read()) }
 

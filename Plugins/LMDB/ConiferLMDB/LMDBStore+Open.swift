@@ -27,7 +27,7 @@ extension LMDBStore {
     if System.length(path + "/data.mdb") == nil { try LMDBFormat.create(in: path) }
     // A killed process may have left the file's name unsynced, and nothing later would sync it.
     try Platform.syncDirectory(path)
-    let claim = try LMDBEnvironment.claim(path)
+    let claim = try LMDBEnvironment.claim(path, isOwner: true)
     do throws(StoreError) {
       return try openEnvironment(path, options, owner, claim)
     } catch {

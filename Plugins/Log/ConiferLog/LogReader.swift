@@ -5,8 +5,9 @@ import Synchronization
 /// A log store as it is read beside its owner: the files that its manifest lists, and the sound frames behind
 /// them.
 ///
-/// All files are opened at once, so that they can be read after the owner has removed their names. A manifest
-/// that was replaced has the files opened anew; otherwise the journal is followed from where it ended.
+/// All files are opened at once, so that they can be read after the owner has removed their names, and closed when the
+/// last view ends: what was removed takes no space between reads. While there are views, a manifest that was replaced
+/// has the files opened anew; otherwise the journal is followed from where it ended.
 final class LogReader: ReadableStore {
   /// Where the journal ends, as far as it was read.
   private struct Journal {
@@ -28,7 +29,8 @@ final class LogReader: ReadableStore {
   }
 
   private enum State {
-    case open(Opened?)
+    /// The files while there are views, and how many there are.
+    case open(Opened?, views: Int)
     case closed
   }
 
@@ -51,7 +53,7 @@ final class LogReader: ReadableStore {
     self.directory = directory
     self.options = options.checked
     self.files = files
-    state = Mutex(.open(nil))
+    state = Mutex(.open(nil, views: 0))
     try view().close()
   }
 
@@ -62,13 +64,28 @@ final class LogReader: ReadableStore {
 
   func view() throws(StoreError) -> any OrderedView {
     try state.withLock { (state: inout State) throws(StoreError) -> LogView in
-      guard case .open(let known) = state else { throw StoreError.storeClosed }
+      guard case .open(let known, let views) = state else { throw StoreError.storeClosed }
       // What fails half-way is read anew next time.
-      state = .open(nil)
+      state = .open(nil, views: views)
       let opened = try newest(known)
-      state = .open(opened)
-      return LogView(opened.published, lease)
+      state = .open(opened, views: views + 1)
+      return LogView(opened.published, lease) { [weak self, published = opened.published] in
+        guard let self else { return published.end() }
+        self.ended(published)
+      }
     }
+  }
+
+  /// A view has ended: the last one releases the files, and so does the last one of a manifest that was replaced.
+  private func ended(_ published: Published) {
+    let (isUsed, last) = state.withLock { state -> (Bool, Opened?) in
+      guard case .open(let opened, let views) = state else { return (false, nil) }
+      state = .open(views > 1 ? opened : nil, views: views - 1)
+      return (views > 1 && opened?.published === published, views > 1 ? nil : opened)
+    }
+    // Not under the lock, as files are closed here.
+    if !isUsed { published.end() }
+    last?.published.end()
   }
 
   func close() {
@@ -147,6 +164,7 @@ final class LogReader: ReadableStore {
       let next = try journal.file.contents(path, at: journal.position, count: FrameHeader.size)
       guard next.contains(where: { $0 != 0 }) else { return }
     }
+    var lost: [Range<Int>] = []
     for attempt in 1... {
       let length = try journal.file.size(path) - journal.position
       let found = JournalReader(
@@ -154,13 +172,16 @@ final class LogReader: ReadableStore {
         base: journal.position, store: opened.store, segment: journal.segment.number,
         sequence: journal.sequence, previous: journal.previous)
       guard found.lost.isEmpty else {
-        // A frame was read before the owner wrote it, and a later one after: then it is whole by now.
-        guard attempt < 3 else {
+        // A frame was read before the owner wrote it, and a later one after: then it is whole by now. An owner that goes
+        // on may have that happen again, with another frame.
+        guard attempt < 3 || found.lost != lost, attempt < Self.attemptsAtMost else {
           throw StoreError(
             .damaged,
             "Commits in \(path) that had been durable cannot be read: let the app open the store, which "
               + "reports them and goes on without them.")
         }
+        lost = found.lost
+        Platform.pause()
         continue
       }
       for frame in found.frames { try opened.published.replay(frame, journal.segment) }

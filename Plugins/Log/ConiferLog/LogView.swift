@@ -6,12 +6,19 @@ final class LogView: OrderedView {
   private let snapshot: Mutex<Snapshot?>
   private let published: Published
   private let lease: LogLease
+  /// Called once, when the view ends.
+  private let ended: @Sendable () -> Void
 
-  init(_ published: Published, _ lease: LogLease) {
+  init(
+    _ published: Published, _ lease: LogLease, ended: @escaping @Sendable () -> Void = {}
+  ) {
+    self.ended = ended
     self.snapshot = Mutex(published.state.withLock { $0.snapshot })
     self.published = published
     self.lease = lease
   }
+
+  deinit { close() }
 
   func walkLocked(
     _ space: Space, _ origin: Origin, _ visit: (RawSpan, Int, MissingKey) -> Step
@@ -25,7 +32,9 @@ final class LogView: OrderedView {
       snapshot = nil
       return last
     }
+    let isOpen = last != nil
     _ = consume last
+    if isOpen { ended() }
   }
 
   /// The snapshot, taken out of the lock so that a closure may read the view again.

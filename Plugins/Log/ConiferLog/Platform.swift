@@ -103,6 +103,12 @@ private final class SystemFile: LogFile {
 }
 
 extension Platform {
+  /// Waits a millisecond.
+  static func pause() {
+    var time = timespec(tv_sec: 0, tv_nsec: 1_000_000)
+    nanosleep(&time, nil)
+  }
+
   fileprivate static func open(_ path: String, _ flags: Int32) -> Int32 {
     #if canImport(Darwin)
       return Darwin.open(path, flags, 0o600)

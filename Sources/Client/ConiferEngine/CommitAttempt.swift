@@ -26,10 +26,13 @@ struct CommitAttempt {
       }
     }
     if let unique { return unique }
-    guard edits.count == 1, let edit = edits.first else { return nil }
+    let others = edits.filter { if case .setMetadata = $0 { false } else { true } }
+    guard others.count == 1, let edit = others.first else { return nil }
     switch edit {
     // Their effects may have been there before, which would prove nothing about other edits.
-    case .setState(_, _, .queued), .purge: return edit
+    case .setState(_, _, .queued) where edits.count == 1: return edit
+    // Metadata can be compared too.
+    case .purge: return edit
     default: return nil
     }
   }
@@ -63,6 +66,10 @@ struct CommitAttempt {
     case .purge(let lane):
       let totals = try view.totals(lane)
       guard totals.pending == 0, totals.rejected == 0 else { return .notCommitted }
+      for case .setMetadata(let tree, let name, let bytes) in edits
+      where try view.metadata(tree, name) != bytes {
+        return .notCommitted
+      }
     default: return .notCommitted
     }
     return try numbers(view)

@@ -2,7 +2,8 @@ import ConiferKeyValue
 import ConiferStorage
 import Foundation
 
-/// Keeps the stores of databases with a server out of an app's backups, as the Apple SDK does, with the writes that wait there.
+/// Keeps the stores of databases with a server out of an app's backups, as the Apple SDK does, with the writes that wait
+/// there and beside them.
 enum BackupExclusion {
   /// Marks a directory, so that backups of the device leave it out; does nothing on systems without such a mark.
   static func mark(_ directory: String) {
@@ -17,7 +18,7 @@ enum BackupExclusion {
 }
 
 extension StorageConfiguration {
-  /// The same storage, whose directory is marked each time that it is opened, as a system may forget the mark.
+  /// The same storage, whose directory and mailbox are marked each time that it is opened, as a system may forget the mark.
   ///
   /// - Parameter hasServer: whether its data is elsewhere too; without a server nothing is marked.
   func excludedFromBackups(
@@ -30,6 +31,8 @@ extension StorageConfiguration {
     ) { (options) throws(StoreError) in
       let backend = try storage.with(options).open()
       if let location = storage.location { mark(location) }
+      // Writes of other processes that were restored would be sent again.
+      if let mailbox = storage.mailbox?.directory, !Directory.isMissing(mailbox) { mark(mailbox) }
       return backend
     }
   }

@@ -91,11 +91,24 @@ package enum Platform {
 
   /// Makes new, renamed and removed names of a directory survive power loss.
   ///
+  /// - Parameter isFull: whether nothing that follows empties the drive's buffer, in which a plain sync leaves them on
+  ///   Apple systems.
   /// - Throws: `denied`, `full`, `io`.
-  package static func syncDirectory(_ path: String) throws(StoreError) {
+  package static func syncDirectory(
+    _ path: String, isFull: Bool = false
+  ) throws(StoreError) {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { throw error(errno, "open the directory", path) }
     defer { _ = Self.close(descriptor) }
+    #if canImport(Darwin)
+      if isFull {
+        let number = sync(descriptor)
+        guard number == 0 || number == EINVAL else {
+          throw error(number, "sync the directory", path)
+        }
+        return
+      }
+    #endif
     // Some file systems cannot sync a directory and return EINVAL, which is ignored.
     if fsync(descriptor) != 0, errno != EINVAL { throw error(errno, "sync the directory", path) }
   }

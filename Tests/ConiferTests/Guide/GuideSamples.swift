@@ -76,6 +76,17 @@ enum GuideSamples {
     try await database.suspend()
   }
 
+  // MARK: Widgets and extensions
+
+  static func companion(_ groupDirectory: String) throws -> Any? {
+    let companion = CompanionDatabase(
+      DatabaseConfiguration(namespace: "my-app", storage: .sqlite(at: groupDirectory)))
+    let name = try companion.getData(at: "rooms/r1/name").value
+    try companion.setValue("Attic", at: "rooms/r1/name")
+    companion.close()
+    return name
+  }
+
   // MARK: Setting up
 
   static func open(_ directory: String, _ transport: InProcessTransport) -> Database {

@@ -193,6 +193,13 @@ final class RecordingEngine: DatabaseEngine {
     PendingWriteTotals(pending: recorded.pending.count)
   }
 
+  func takeMail() async throws(DatabaseError) -> MailReport {
+    set { $0.calls.append("takeMail") }
+    return MailReport()
+  }
+  func discardMail(of identity: String?) async throws(DatabaseError) {
+    set { $0.calls.append("discardMail \(identity ?? "all")") }
+  }
   func suspend() async throws(DatabaseError) { set { $0.calls.append("suspend") } }
   func resume() async throws(DatabaseError) { set { $0.calls.append("resume") } }
   func drain(until deadline: Double) async throws(DatabaseError) -> PendingWriteTotals {

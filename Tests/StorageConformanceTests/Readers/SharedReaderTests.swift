@@ -4,6 +4,7 @@ import ConiferLeafStore
 import ConiferLog
 import ConiferSQLite
 import ConiferTree
+import Synchronization
 import TestSupport
 import Testing
 
@@ -201,6 +202,89 @@ import Testing
     let again = try store.configuration.open()
     _ = try await again.commit(SharedStore.edits(tree, 2, &random), .power)
     try await again.close()
+  }
+
+  @Test("A reader keeps the owner in its own process from nothing")
+  func ownProcess() async throws {
+    let store = try SharedStore(.lmdb)
+    defer { store.remove() }
+    var backend = try store.configuration.open()
+    let tree = try await backend.tree(named: "main")
+    var random = SeededRandom(seed: 3)
+    _ = try await backend.commit(SharedStore.edits(tree, 1, &random), .power)
+    try await backend.close()
+    let reader = try store.configuration.openReader()
+    defer { reader.close() }
+    func number() throws(StoreError) -> Int? {
+      try reader.read { (view) throws(StoreError) in try SharedStore.number(view) }
+    }
+    #expect(try number() == 1)
+    backend = try store.configuration.open()
+    _ = try await backend.commit(SharedStore.edits(tree, 2, &random), .power)
+    #expect(code { () throws(StoreError) in _ = try number() } == .invalid)
+    for round in 3...5 {
+      try await backend.suspend()
+      #expect(try number() == round - 1)
+      try await backend.resume()
+      #expect(code { () throws(StoreError) in _ = try number() } == .invalid)
+      _ = try await backend.commit(SharedStore.edits(tree, round, &random), .power)
+    }
+    // A read that is under way ends at its next row.
+    try await backend.suspend()
+    var opened: (any StorageBackend)?
+    let during = code { () throws(StoreError) in
+      try reader.read { (view) throws(StoreError) in
+        _ = try SharedStore.number(view)
+        opened = try store.configuration.open()
+        _ = try view.metadata(tree, "x")
+      }
+    }
+    #expect(during == .closed)
+    try await opened?.close()
+    #expect(try number() == 5)
+    try await backend.resume()
+    try await backend.close()
+  }
+
+  @Test("An owner waits for a reader of its process that is just being opened")
+  func openedMeanwhile() async throws {
+    let store = try SharedStore(.lmdb)
+    defer { store.remove() }
+    try await store.configuration.open().close()
+    let claim = try #require(ProcessClaim(store.path + "/data.mdb"))
+    let asked = Atomic(0)
+    claim.yields {
+      if asked.add(1, ordering: .relaxed).newValue == 3 { claim.release() }
+    }
+    try await store.configuration.open().close()
+    #expect(asked.load(ordering: .relaxed) == 3)
+  }
+
+  @Test("A reader of a log keeps no file between reads", .enabled(if: IOSession.isAvailable))
+  func files() async throws {
+    let store = try SharedStore(.log)
+    defer { store.remove() }
+    let backend = try store.configuration.open()
+    let tree = try await backend.tree(named: "main")
+    var random = SeededRandom(seed: 4)
+    for number in 1...40 {
+      _ = try await backend.commit(SharedStore.edits(tree, number, &random), .power)
+    }
+    try await backend.close()
+    let reader = try store.configuration.openReader()
+    defer { reader.close() }
+    #expect(System.openFiles(under: store.path) == [])
+    for _ in 0..<2 {
+      let files = try reader.read { (view) throws(StoreError) -> [String] in
+        // Also while another view begins and ends.
+        let beside = try reader.read { (view) throws(StoreError) in try SharedStore.number(view) }
+        let own = try SharedStore.number(view)
+        #expect(beside == 40 && own == 40)
+        return System.openFiles(under: store.path)
+      }
+      #expect(!files.isEmpty)
+      #expect(System.openFiles(under: store.path) == [])
+    }
   }
 
   @Test("Another kind of store, an unfinished and a newer one are refused")

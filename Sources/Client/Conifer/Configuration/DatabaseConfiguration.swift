@@ -36,7 +36,8 @@ public struct DatabaseConfiguration: Sendable {
   /// Where tokens of the app itself come from, such as those of Firebase's App Check; nil for none. They are shown to the
   /// server beside the user's.
   public var appCheckProvider: (any AppCheckProvider)?
-  /// Whether the last token is kept in the store, so that an app that starts offline knows its user.
+  /// Whether the last token is kept in the store, so that an app that starts offline knows its user. Who is signed in is
+  /// kept in any case, for a ``CompanionDatabase``.
   public var keepsLastToken = true
   /// What becomes of an increment whose outcome is unknown.
   public var unknownOutcome = UnknownOutcome.sendAgain

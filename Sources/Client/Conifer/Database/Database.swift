@@ -143,7 +143,9 @@ extension Database {
   public func goOffline() { engine.goOffline() }
 
   /// Discards all writes, transactions and onDisconnect operations that the server has not answered;
-  /// each is told `writeCanceled`, and observers see the server's data again.
+  /// each is told `writeCanceled`, and observers see the server's data again. Writes that other processes have left for
+  /// the user with ``CompanionDatabase`` are removed too. When the storage refuses, or it cannot be seen what they have
+  /// left, nothing is discarded, and the log tells it.
   public func purgeOutstandingWrites() { engine.purge() }
 
   /// Ends all work and closes the store, with everything in it made durable. It is not used after.

@@ -91,6 +91,10 @@ protocol DatabaseEngine: AnyObject, Sendable {
   func edit(_ id: WriteReceipt.ID, to write: LocalWrite) async throws(DatabaseError) -> WriteReceipt
   /// Gives up a write that is not under way to the server.
   func discard(_ id: WriteReceipt.ID) async throws(DatabaseError)
+  /// Takes the writes that other processes have left for the user who is signed in.
+  func takeMail() async throws(DatabaseError) -> MailReport
+  /// Removes the writes that other processes have left for a user; nil for all users.
+  func discardMail(of identity: String?) async throws(DatabaseError)
   /// The sign-in state, which changes with tokens.
   var authState: StateSource<AuthState> { get }
   /// Whether there is a connection on which the server has said hello.

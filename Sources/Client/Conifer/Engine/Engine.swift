@@ -37,6 +37,7 @@ final class Engine: DatabaseEngine {
       EngineLoop(setup, authority, steps, registrations, authState, isConnected, clock)
     }
     steps.post(.open { self.isAway.load(ordering: .relaxed) })
+    steps.post(.takeMail(MailTaking()))
   }
 
   /// The server's time in milliseconds since 1970, as far as it is known.
@@ -87,6 +88,25 @@ final class Engine: DatabaseEngine {
     try await finish { [steps, resumptions] done in
       resumptions.resume { steps.post(.resume(done)) }
     }
+    steps.post(.takeMail(MailTaking()))
+  }
+
+  /// Takes the writes that other processes have left.
+  func takeMail() async throws(DatabaseError) -> MailReport {
+    let report = Promise<MailReport>()
+    steps.post(.takeMail(MailTaking { report.resolve($0) }))
+    return try await report.value()
+  }
+
+  /// Removes writes that other processes have left.
+  func discardMail(of identity: String?) async throws(DatabaseError) {
+    let done = Promise<Void>()
+    steps.post(
+      .run { loop in
+        done.resolve(
+          Result { () throws(DatabaseError) in try loop.mailRemoval.discard(of: identity) })
+      })
+    try await done.value()
   }
 
   private nonisolated(nonsending) func finish(

@@ -24,7 +24,9 @@ struct EngineLifetime {
   nonisolated(nonsending) func open(isAway: () -> Bool) async {
     if let fault = setup.fault { return storage.fail(fault) }
     do throws(StoreError) {
+      try setup.effectiveStorage.willEncrypt()
       let backend = try await storage.openBackend(setup.effectiveStorage)
+      if setup.hasMailbox { setup.effectiveStorage.tellPlain() }
       do throws(StoreError) {
         try await begin(backend)
       } catch {

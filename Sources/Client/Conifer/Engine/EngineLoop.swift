@@ -20,6 +20,8 @@ final class EngineLoop: StepHandler {
   let updates: ServerUpdates
   let sending: WriteSending
   let requests: QueueRequests
+  let mail: MailTaker
+  let mailRemoval: MailRemoval
   let gets: Gets
   let transactions: Transactions
   let disconnects: Disconnects
@@ -73,6 +75,8 @@ final class EngineLoop: StepHandler {
     sending = WriteSending(
       writes: writes, setup: setup, storage: storage, progress: progress, durability: durability,
       connection: connection, outbox: outbox, post: post)
+    mail = MailTaker(setup, storage, writes, outbox, post)
+    mailRemoval = MailRemoval(setup: setup, storage: storage, outbox: outbox)
     disconnects = Disconnects(storage, connection, outbox)
     clearing = CacheClearing(
       storage: storage, views: views, listens: listens, cache: cache, outbox: outbox)
@@ -163,6 +167,7 @@ final class EngineLoop: StepHandler {
     case .handOver(let done):
       if suspension.isSuspended || lifetime.storage.hasEnded { return done() }
       if handOver.begin(done) { connection.tell(.reasonEnded(.offline)) }
+    case .takeMail(let taking): await takeMail(taking)
     case .suspend(let done): done(await suspend())
     case .resume(let done): await resume(done)
     case .close(let done): await close(done)
@@ -173,6 +178,13 @@ final class EngineLoop: StepHandler {
   /// The app goes offline, unless somebody waits for the authority in this process, who goes offline after that.
   func goOffline() {
     if !handOver.isUnderWay { connection.tell(.reasonBegan(.offline)) }
+  }
+
+  /// Takes the writes that other processes have left.
+  private nonisolated(nonsending) func takeMail(_ taking: MailTaking) async {
+    // Whose mail counts is known later, and then this is asked for again.
+    if taking.done == nil, !user.isKnown || lifetime.storage.backend == nil { return }
+    await mail.take(taking, drain)
   }
 
   // MARK: Suspension
@@ -229,7 +241,7 @@ final class EngineLoop: StepHandler {
     // What the server has answered is not purged, though the answers wait for listens.
     connection.tell(.deliverAnswers)
     drain()
-    requests.purge()
+    requests.purge(with: mailRemoval)
   }
 
   /// Ends all work, makes it durable and closes the storage.

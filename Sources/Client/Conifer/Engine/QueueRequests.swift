@@ -210,13 +210,18 @@ struct QueueRequests {
   /// Gives up all waiting and refused writes, transactions and onDisconnects of the user. Listeners
   /// are told of the data without them first, then the callers. When the store cannot remove the
   /// writes, they stay queued.
-  func purge() {
+  ///
+  /// - Parameter mail: gives up what other processes have left for the user.
+  func purge(with mail: MailRemoval) {
     guard let lane = storage.lane else { return }
-    outbox.addEdits([.purge(lane)]) { [self] result in
-      if case .failure(let error) = result {
-        storage.report(DatabaseError(error, "No write was purged"))
-        return connection.tell(.giveUpOperations)
-      }
+    func failed(_ error: StoreError) {
+      storage.report(DatabaseError(error, "No write was purged"))
+      connection.tell(.giveUpOperations)
+    }
+    let left: [StorageEdit]
+    do throws(StoreError) { left = try mail.purgeEdits(lane) } catch { return failed(error) }
+    outbox.addEdits([.purge(lane)] + left) { [self] result in
+      if case .failure(let error) = result { return failed(error) }
       let reverted = views.tree.revertAll()
       let followed = writes.progress.stopSending(all: lane)
       views.raise(reverted)
@@ -224,6 +229,7 @@ struct QueueRequests {
       let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
       for id in followed { writes.end(id, .discarded, error) }
       connection.tell(.purge)
+      mail.purged(lane)
     }
   }
 }

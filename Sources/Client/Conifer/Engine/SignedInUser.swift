@@ -24,6 +24,10 @@ final class SignedInUser {
   private static let tokenName = "conifer.token"
   /// The name under which the tree's metadata says that the user may have changed, and to whom is unknown.
   private static let changeName = "conifer.change"
+  /// The name under which the tree's metadata says who is signed in, for processes beside this one; empty for nobody.
+  private static let userName = "conifer.user"
+  /// Whom the store names there; nil when it names nobody, or that is not known.
+  private var keptUser: String?
 
   init(
     _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
@@ -41,13 +45,32 @@ final class SignedInUser {
     self.post = post
   }
 
+  /// Who is signed in, as a storage has it; empty for nobody, and nil when it does not say, or the user may have changed
+  /// since.
+  static func last(_ view: any StorageView, _ tree: TreeID) throws(StoreError) -> String? {
+    guard try view.metadata(tree, changeName) == nil else { return nil }
+    if let user = try keptUser(view, tree) { return user }
+    // A store of an earlier version.
+    return try view.metadata(tree, tokenName).flatMap { UserToken(stored: $0) }?.identity
+  }
+
+  private static func keptUser(
+    _ view: any StorageView, _ tree: TreeID
+  ) throws(StoreError) -> String? {
+    try view.metadata(tree, userName).map { String(decoding: $0, as: UTF8.self) }
+  }
+
   // MARK: Begin and end
 
   /// Begins as the user who was signed in last, as the storage has it.
   func begin(_ backend: any StorageBackend, _ tree: TreeID) throws(StoreError) {
-    let (kept, change) = try backend.read { (view) throws(StoreError) in
-      (try view.metadata(tree, Self.tokenName), try view.metadata(tree, Self.changeName))
+    let (kept, change, user) = try backend.read { (view) throws(StoreError) in
+      (
+        try view.metadata(tree, Self.tokenName), try view.metadata(tree, Self.changeName),
+        try Self.keptUser(view, tree)
+      )
     }
+    keptUser = user
     gate = IdentityGate(isChangeStored: change != nil)
     let usesTokens = setup.tokenProvider != nil
     let token =
@@ -65,7 +88,10 @@ final class SignedInUser {
     if kept != nil, !setup.keepsLastToken { storeToken(nil) }
     // A write that the app makes while it starts belongs to the user who turns out to be signed in,
     // and is not stored as nobody's.
-    if let identification = connection.identification { take(identification) }
+    if let identification = connection.identification {
+      take(identification)
+      if identification == .known { storeUser() }
+    }
   }
 
   /// The database is closed: nobody is asked any longer, and nothing waits.
@@ -135,7 +161,9 @@ final class SignedInUser {
   /// The gate treats the first answer of a run, which is still awaited, like the answer after a change of user.
   private func take(_ identification: Identification) {
     switch identification {
-    case .known: gate.becameKnown()
+    case .known:
+      gate.becameKnown()
+      post(.takeMail(MailTaking()))
     case .starting, .changing: gate.askingBegan()
     case .unanswered: gate.askingFailed()
     }
@@ -148,16 +176,45 @@ final class SignedInUser {
     connection.tell(.refreshToken)
   }
 
-  /// Has the next start know whether the user may have changed.
+  /// Has the next start know whether the user may have changed, and other processes who is signed in.
   private func store(isChanging: Bool) {
-    guard let lane = storage.lane, gate.mustStore(isChanging: isChanging) else { return }
+    guard let lane = storage.lane else { return }
+    guard gate.mustStore(isChanging: isChanging) else {
+      if !isChanging { storeUser() }
+      return
+    }
     gate.storing(isChanging: isChanging)
-    let value: [UInt8]? = isChanging ? [1] : nil
-    outbox.addEdits([.setMetadata(lane.tree, Self.changeName, value)]) { [self] result in
+    // Both or none: nobody may take the last user for one who is known to be signed in.
+    var edits = isChanging ? [] : userEdits(lane.tree)
+    edits.append(.setMetadata(lane.tree, Self.changeName, isChanging ? [1] : nil))
+    outbox.addEdits(edits) { [self] result in
       guard case .failure(let error) = result else { return }
       gate.storingFailed()
-      setup.logger.error("the sign-in is not kept", metadata: ["cause": "\(error)"])
+      userIsNotKept(error)
     }
+  }
+
+  /// Has other processes know who is signed in.
+  private func storeUser() {
+    guard let lane = storage.lane, keptUser != connection.identity else { return }
+    let edits = userEdits(lane.tree)
+    guard !edits.isEmpty else { return }
+    outbox.addEdits(edits) { [self] result in
+      if case .failure(let error) = result { userIsNotKept(error) }
+    }
+  }
+
+  /// What names the user who is signed in; nothing where no other process can be told.
+  private func userEdits(_ tree: TreeID) -> [StorageEdit] {
+    guard setup.hasMailbox else { return [] }
+    let identity = connection.identity
+    keptUser = identity
+    return [.setMetadata(tree, Self.userName, [UInt8](identity.utf8))]
+  }
+
+  private func userIsNotKept(_ error: StoreError) {
+    keptUser = nil
+    setup.logger.error("the sign-in is not kept", metadata: ["cause": "\(error)"])
   }
 
   // MARK: Tokens
@@ -216,6 +273,9 @@ final class SignedInUser {
     transactions.giveUp(.identityChanged)
     connection.tell(.laneOpened(newest: views.changeLane(to: lane)))
     pins.signedIn()
+    if connection.identification == .known { storeUser() }
+    // Other processes may have left writes of this user.
+    post(.takeMail(MailTaking()))
   }
 }
 

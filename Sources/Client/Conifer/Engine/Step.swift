@@ -48,6 +48,8 @@ enum Step: Sendable {
   /// Send what waits to the authority in this process, going online for that; the closure is called when it has
   /// answered, or does not for too long. What is asked for while the storage is suspended is not waited for.
   case handOver(@Sendable () -> Void)
+  /// Take writes that other processes have left for the user who is signed in, as many as a step takes.
+  case takeMail(MailTaking)
   /// Let go of the storage until it is resumed; the closure is told why not.
   case suspend(@Sendable (DatabaseError?) -> Void)
   /// Go on with the storage.
@@ -71,6 +73,7 @@ extension Step {
   var usesStorage: Bool {
     switch self {
     case .tellConnection(.tick), .receiptReleased: false
+    case .takeMail(let taking): taking.done != nil
     default: true
     }
   }
@@ -79,6 +82,7 @@ extension Step {
   var dependence: IdentityGate<Step>.Dependence {
     switch self {
     case .write, .transact, .onDisconnect, .purge: .needsUser
+    case .takeMail(let taking) where taking.done != nil: .needsUser
     case .useQueue(let isChange, _): .concernsQueue(isChange: isChange)
     case .get(let request) where request.target.path.first != .info: .followsWrites
     default: .none

@@ -23,6 +23,15 @@ public struct Lane: Hashable, Sendable {
     self.identity = identity
   }
 
+  /// Why an identity is out of bounds; nil when it is not.
+  package static func fault(ofIdentity identity: String) -> StoreError? {
+    guard identity.utf8.count > longestIdentity || identity.utf8.contains(0) else { return nil }
+    return StoreError(
+      .invalid,
+      "An identity has at most \(longestIdentity) UTF-8 bytes, and none of them is zero: name the lane by "
+        + "another one, such as a user's id.")
+  }
+
   /// Whether tree and identity are the same, by bytes: composed and decomposed accents differ.
   public static func == (a: Lane, b: Lane) -> Bool {
     a.tree == b.tree && a.identity.utf8.elementsEqual(b.identity.utf8)

@@ -15,6 +15,21 @@ package enum Directory {
     access(path, F_OK) != 0 && errno == ENOENT
   }
 
+  /// The path without links, as far as it is there; all but the last name of one that is not.
+  static func resolved(_ path: String) -> String {
+    if let whole = realPath(path) { return whole }
+    guard let name = path.split(separator: "/").last, name != ".", name != "..",
+      let parent = realPath(Platform.parent(of: path))
+    else { return path }
+    return parent == "/" ? "/\(name)" : "\(parent)/\(name)"
+  }
+
+  private static func realPath(_ path: String) -> String? {
+    guard let found = realpath(path, nil) else { return nil }
+    defer { free(found) }
+    return String(cString: found)
+  }
+
   /// Whether there is a file that is not empty.
   static func hasBytes(_ path: String) -> Bool {
     var facts = stat()
@@ -185,7 +200,7 @@ package enum Directory {
       guard number == 0 else { throw Platform.error(number, "sync", draft) }
     }
     try move(draft, to: path)
-    try Platform.syncDirectory(Platform.parent(of: path))
+    try Platform.syncDirectory(Platform.parent(of: path), isFull: true)
   }
 
   /// Copies the files of a directory into a new one.

@@ -92,22 +92,24 @@ extension ByteReader {
   }
 
   /// Passes over a node of `NodeCodec`.
-  fileprivate mutating func skipNode() -> Bool {
+  ///
+  /// - Parameter depth: how many keys lead to it.
+  fileprivate mutating func skipNode(depth: Int = 0) -> Bool {
     switch NodeCodec.Form(byte()) {
     case .empty: return true
     case .leaf: return LeafCodec.leaf(&self) != nil
-    case .interior: return skipChildren()
+    case .interior: return skipChildren(depth)
     case .interiorWithPriority:
       guard let (value, _) = LeafCodec.leaf(&self), Priority(value) != nil else { return false }
-      return skipChildren()
+      return skipChildren(depth)
     case nil: return false
     }
   }
 
-  private mutating func skipChildren() -> Bool {
-    guard let count = size() else { return false }
+  private mutating func skipChildren(_ depth: Int) -> Bool {
+    guard depth < NodeCodec.deepest, let count = size() else { return false }
     for _ in 0..<count {
-      guard text() != nil, skipNode() else { return false }
+      guard text() != nil, skipNode(depth: depth + 1) else { return false }
     }
     return true
   }

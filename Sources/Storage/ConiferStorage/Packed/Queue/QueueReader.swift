@@ -24,12 +24,7 @@ struct QueueReader {
   /// - Throws: `invalid` for an identity out of bounds.
   init(_ view: any OrderedView, _ lane: Lane, _ order: KeyOrder, _ codec: Codec) throws(StoreError)
   {
-    guard lane.identity.utf8.count <= Lane.longestIdentity, !lane.identity.utf8.contains(0) else {
-      throw StoreError(
-        .invalid,
-        "An identity has at most \(Lane.longestIdentity) UTF-8 bytes, and none of them is zero: name the lane by "
-          + "another one, such as a user's id.")
-    }
+    if let fault = Lane.fault(ofIdentity: lane.identity) { throw fault }
     self.view = view
     self.lane = lane
     self.order = order

@@ -35,26 +35,35 @@ enum NodeCodec {
     }
   }
 
-  static func node(_ reader: inout ByteReader) -> Node? {
+  /// The most levels of keys in a node, four times those of a client's writes: bytes that nest more deeply are damaged
+  /// or forged, and reading them could overflow the stack.
+  static let deepest = 4 * Path.deepest
+
+  /// Reads a node; nil for bytes that are none, or that nest too deeply.
+  ///
+  /// - Parameter depth: how many keys lead to it.
+  static func node(_ reader: inout ByteReader, depth: Int = 0) -> Node? {
     switch Form(reader.byte()) {
     case .empty: return .empty
     case .leaf:
       guard let (value, priority) = LeafCodec.leaf(&reader) else { return nil }
       return Node(value, priority: priority)
-    case .interior: return children(&reader, nil)
+    case .interior: return children(&reader, nil, depth)
     case .interiorWithPriority:
       guard let (value, _) = LeafCodec.leaf(&reader), let priority = Priority(value)
       else { return nil }
-      return children(&reader, priority)
+      return children(&reader, priority, depth)
     case nil: return nil
     }
   }
 
-  private static func children(_ reader: inout ByteReader, _ priority: Priority?) -> Node? {
-    guard let count = reader.size() else { return nil }
+  private static func children(
+    _ reader: inout ByteReader, _ priority: Priority?, _ depth: Int
+  ) -> Node? {
+    guard depth < deepest, let count = reader.size() else { return nil }
     var children: [(Key, Node)] = []
     for _ in 0..<count {
-      guard let key = reader.text(), let child = node(&reader) else { return nil }
+      guard let key = reader.text(), let child = node(&reader, depth: depth + 1) else { return nil }
       children.append((Key(key), child))
     }
     return Node(children: children, priority: priority)
