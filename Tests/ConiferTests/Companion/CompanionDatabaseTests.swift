@@ -219,6 +219,73 @@ import Testing
     }
   }
 
+  @Test(arguments: [true, false])
+  func `A provider that fails at a later start leaves who is signed in`(keepsToken: Bool)
+    async throws
+  {
+    let companion = CompanionDatabase(configuration())
+    var setup = configuration(withUsers: true)
+    setup.keepsLastToken = keepsToken
+    for user in ["ann", "ben"] {
+      signIn.set(user)
+      let database = Database(setup)
+      try await database.takeMail()
+      await database.close()
+    }
+    for number in 1...2 {
+      signIn.fail()
+      let database = Database(setup)
+      // It is nobody's until the provider answers.
+      try await database.takeMail()
+      await database.close()
+      try companion.setValue(number, at: "x")
+      companion.close()
+      #expect(users() == Array(repeating: "ben", count: number))
+    }
+    signIn.set(nil)
+    let database = Database(setup)
+    try await database.takeMail()
+    await database.close()
+    try companion.setValue(1, at: "y")
+    companion.close()
+    #expect(users() == ["ben", "ben", ""])
+  }
+
+  @Test func `An app that asks nobody any more ends a change of its user`() async throws {
+    let setup = configuration()
+    let backend = try setup.effectiveStorage.open()
+    let tree = try await backend.tree(named: "app")
+    _ = try await backend.commit([
+      .setMetadata(tree, "conifer.user", Bytes("ann".utf8)),
+      .setMetadata(tree, "conifer.change", [1]),
+    ])
+    try await backend.close()
+    let database = Database(setup)
+    try await database.takeMail()
+    await database.close()
+    let companion = CompanionDatabase(setup)
+    try companion.setValue(1, at: "x")
+    companion.close()
+    #expect(users() == [""])
+  }
+
+  @Test func `A file in the mailbox's place keeps no purge, and no write is left in it`()
+    async throws
+  {
+    let database = Database(configuration())
+    _ = try await database.reference(withPath: "queued").setValue(1).id
+    Scratch.write([1], mailbox.directory)
+    #expect(try await database.takeMail() == MailReport())
+    database.purgeOutstandingWrites()
+    #expect(try await pending(database) == [])
+    let companion = CompanionDatabase(configuration())
+    #expect(
+      code { () throws(DatabaseError) in try companion.setValue(1, at: "x", as: "") } != nil)
+    #expect(Scratch.read(mailbox.directory) == [1])
+    Directory.remove(mailbox.directory)
+    await database.close()
+  }
+
   @Test func `Nobody is signed in where the app has no token provider, once it has said so`()
     async throws
   {
@@ -306,9 +373,11 @@ import Testing
     script.doubt(isMade: true, isBlind: false)
     database.purgeOutstandingWrites()
     _ = try await database.pendingWriteTotals()
+    // It is no part of what was given up.
+    try CompanionDatabase(configuration()).setValue(1, at: "later", as: "")
     script.heal()
     try await database.takeMail()
-    #expect(try await pending(database) == [])
+    #expect(try await pending(database) == ["/later"])
     #expect(files() == [])
     await database.close()
   }
@@ -399,6 +468,33 @@ import Testing
           code { () throws(DatabaseError) in try companion.setValue(1, at: "x", as: "ann") }
             == .invalidConfiguration, "\(store)")
         #expect(files() == [])
+      }
+    }
+
+    @Test func `A companion that has read a store sees that it was made anew with a key`()
+      async throws
+    {
+      for store in Store.durable where store != .journal {
+        defer { Directory.remove(scratch.store) }
+        let plain = Database(configuration(store))
+        _ = try await plain.reference(withPath: "x").setValue(1).id
+        await plain.close()
+        let companion = CompanionDatabase(configuration(store))
+        #expect(try companion.getData(at: "x").value as? Int == 1)
+        Directory.remove(scratch.store)
+        var setup = configuration(store)
+        setup.options.encryption = StoreEncryption(key: Bytes(repeating: 7, count: 32))
+        let database = Database(setup)
+        try await database.takeMail()
+        for isOpen in [true, false] {
+          if !isOpen { await database.close() }
+          let found = code { () throws(DatabaseError) in
+            try companion.setValue(1, at: "x", as: "ann")
+          }
+          #expect(found != nil, "\(store)")
+        }
+        #expect(files() == [], "\(store)")
+        companion.close()
       }
     }
 
@@ -617,6 +713,8 @@ import Testing
       failing.storage = setup.storage.map { ScriptedBackend.configuration($0, script) }
       let owner = Database(failing)
       await #expect(throws: DatabaseError.self) { try await owner.takeMail() }
+      // Its write is in the queue, which may not survive power loss yet.
+      try await owner.discardMail()
       await owner.close()
       #expect(files().count == 1)
       let (place, away) = (scratch.store + ".mail", scratch.path + "/away")
@@ -653,8 +751,8 @@ import Testing
       // As a process leaves it that dies within a purge; the second file could not be read, and turns out to be
       // another user's.
       _ = try await backend.commit([
-        MailMark.edit(.givenUp(""), of: names[0], in: tree),
-        MailMark.edit(.givenUp("ann"), of: names[1], in: tree),
+        MailMark.edit(.givenUp("ann", .givenUp("", nil)), of: names[0], in: tree),
+        MailMark.edit(.givenUp("ben", .givenUp("ann", nil)), of: names[1], in: tree),
       ])
       try await database.takeMail()
       #expect(try await pending(database) == ["/kept"], "\(store)")

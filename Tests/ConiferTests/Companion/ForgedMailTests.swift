@@ -203,6 +203,21 @@ import Testing
     await database.close()
   }
 
+  @Test func `Large files that are no mails are looked at in steps too`() async throws {
+    let database = Database(configuration())
+    try await database.takeMail()
+    _ = try Directory.make(mailbox.directory)
+    for number in 1...4 {
+      Scratch.write(
+        Bytes(repeating: 1, count: 600_000),
+        mailbox.directory + "/" + Mailbox.name(UInt64(number), of: 7))
+    }
+    try CompanionDatabase(configuration()).setValue(1, at: "behind", as: "")
+    let (report, counts) = try await taking(of: database, steps: 3)
+    #expect(report.setAside == 4 && counts == [0, 0, 1])
+    await database.close()
+  }
+
   @Test func `Any number of forged files make one report, and a mail behind them is taken`()
     async throws
   {

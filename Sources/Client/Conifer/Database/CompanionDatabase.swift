@@ -39,7 +39,7 @@ public final class CompanionDatabase: Sendable {
   /// A database beside its owner; nothing is opened yet.
   ///
   /// - Parameter configuration: names the same namespace, storage, options and encryption as the app's. Of the rest, only
-  ///   the clock counts: a token provider is never asked.
+  ///   the clock counts, and whether there is a server: a token provider is never asked.
   public init(_ configuration: DatabaseConfiguration) {
     self.configuration = configuration
     isLocal = configuration.localAuthority != nil
@@ -75,8 +75,9 @@ public final class CompanionDatabase: Sendable {
   ///   - user: whose writes are shown; nil for those of the user who was signed in last, as the app has stored it, or
   ///     nobody's where that user may have changed.
   /// - Throws: `storageMissing` (the app has not made the store, or nothing in it, yet), `invalidPath`,
-  ///   `storageDamaged`, `storageBusy`, `storageFailure` (also a kind of storage that cannot be read beside its
-  ///   owner).
+  ///   `invalidConfiguration`, `storageDamaged`, `storageBusy`, `closed` (the store's files were exchanged during the
+  ///   read, or this process opened it as its owner), `storageFailure` (also a kind of storage that cannot be read beside
+  ///   its owner).
   public func getData(
     at path: String, of user: String? = nil
   ) throws(DatabaseError) -> CompanionSnapshot {
@@ -130,12 +131,14 @@ public final class CompanionDatabase: Sendable {
     }
   }
 
-  /// Opens the store for reading, unless it is open.
+  /// Reads from the store as it is now.
   ///
   /// - Throws: why it cannot be read.
   private func probe() throws(StoreError) {
     try opened.withLock { (opened: inout Open?) throws(StoreError) in
-      if opened == nil { try storage.openReader().close() }
+      guard let reader = opened?.reader else { return try storage.openReader().close() }
+      // It may have been made anew since this reader was opened.
+      try reader.read { (_) throws(StoreError) in }
     }
   }
 

@@ -7,13 +7,20 @@ import ConiferStorage
 enum MailMark: Equatable {
   /// Its write is in the queue, or was.
   case queued
-  /// The app gave up what was left for a user.
-  case givenUp(String)
+  /// The app gave up what was left for these users. Of a file that cannot be read nobody knows yet whose it is.
+  case givenUp([String])
 
   /// What the names of the metadata begin with.
   private static let prefix = "conifer.mail."
   private static let againCode: UInt8 = 1
   private static let givenUpCode: UInt8 = 2
+
+  /// The mark of a mail once what was left for a user is given up too.
+  static func givenUp(_ identity: String, _ known: MailMark?) -> MailMark {
+    guard case .givenUp(let others) = known else { return .givenUp([identity]) }
+    let isKnown = others.contains { $0.utf8.elementsEqual(identity.utf8) }
+    return .givenUp(isKnown ? others : others + [identity])
+  }
 
   /// The edit that stores a mark, or that forgets it.
   static func edit(_ mark: MailMark?, of name: String, in tree: TreeID) -> StorageEdit {
@@ -72,13 +79,16 @@ enum MailMark: Equatable {
   private var bytes: Bytes {
     switch self {
     case .queued: []
-    case .givenUp(let identity): [Self.givenUpCode] + Bytes(identity.utf8)
+    // No identity has a zero byte.
+    case .givenUp(let users):
+      [Self.givenUpCode] + users.map { Bytes($0.utf8) }.joined(separator: [0])
     }
   }
 
   private init(_ bytes: Bytes) {
     if bytes.first == Self.givenUpCode {
-      self = .givenUp(String(decoding: bytes.dropFirst(), as: UTF8.self))
+      let users = bytes.dropFirst().split(separator: 0, omittingEmptySubsequences: false)
+      self = .givenUp(users.map { String(decoding: $0, as: UTF8.self) })
     } else {
       self = .queued
     }

@@ -146,9 +146,10 @@ final class MailTaker {
       guard let sender = Mailbox.sender(of: name) else { continue }
       switch marks[name] {
       case .queued?: part.known.append(name)
-      case .givenUp(let identity)?:
+      case .givenUp(let users)?:
         switch mailbox.holder(of: name) {
-        case .of(setup.mailAddress(identity)): part.known.append(name)
+        case .of(let address) where users.contains { address == setup.mailAddress($0) }:
+          part.known.append(name)
         case .unreadable: taking.hold(sender)
         case .missing: break
         case .of, .nobody:
@@ -161,7 +162,7 @@ final class MailTaker {
     return part
   }
 
-  /// Looks at a mail that may be a new one; gives the bytes of its write.
+  /// Looks at a mail that may be a new one; gives the bytes that were read for it.
   private func look(
     at name: String, _ sender: UInt64, _ mailbox: Mailbox, _ lane: Lane, _ part: inout Part
   ) -> Int {
@@ -175,12 +176,15 @@ final class MailTaker {
       taking.report.waiting += 1
       if found == setup.mailAddress(found.identity) { taking.report.waitingForOtherUsers += 1 }
       return 0
-    case .newer, .unreadable:
+    case .newer(let bytes):
+      taking.hold(sender)
+      return bytes
+    case .unreadable:
       taking.hold(sender)
       return 0
-    case .damaged:
+    case .damaged(let bytes):
       taking.refuse(name, "its bytes are not what was written")
-      return 0
+      return bytes
     case .mail(let mail):
       if mail.payload.kind != .tree {
         // A later version may read it.
@@ -219,7 +223,7 @@ final class MailTaker {
     var failed = commit(new, lane, drain)
     guard failed != nil else { return }
     for mail in new {
-      guard !taking.held.contains(mail.sender) else {
+      guard !taking.isStopped, !taking.held.contains(mail.sender) else {
         taking.hold(mail.sender)
         continue
       }

@@ -19,6 +19,8 @@ struct MailTaking: Sendable {
   var report = MailReport()
   /// Why not all was taken that could be.
   private(set) var failure: DatabaseError?
+  /// Whether no further mail can be taken.
+  private(set) var isStopped = false
 
   /// A mail that cannot be taken, and why.
   struct Refused {
@@ -33,6 +35,7 @@ struct MailTaking: Sendable {
     self.lane = lane
     self.names = names[...]
     held = []
+    isStopped = false
     (refused, isReported) = ([], false)
     (report.waiting, report.waitingForOtherUsers) = (0, 0)
   }
@@ -75,6 +78,7 @@ struct MailTaking: Sendable {
   /// Something failed: the next taking goes on.
   mutating func stop(_ error: DatabaseError) {
     note(error)
+    isStopped = true
     (names, refused) = ([], [])
   }
 }

@@ -218,9 +218,9 @@ struct QueueRequests {
       storage.report(DatabaseError(error, "No write was purged"))
       connection.tell(.giveUpOperations)
     }
-    let left: [StorageEdit]
-    do throws(StoreError) { left = try mail.purgeEdits(lane) } catch { return failed(error) }
-    outbox.addEdits([.purge(lane)] + left) { [self] result in
+    let left: MailRemoval.Purge
+    do throws(StoreError) { left = try mail.purge(lane) } catch { return failed(error) }
+    outbox.addEdits([.purge(lane)] + left.edits) { [self] result in
       if case .failure(let error) = result { return failed(error) }
       let reverted = views.tree.revertAll()
       let followed = writes.progress.stopSending(all: lane)
@@ -229,7 +229,7 @@ struct QueueRequests {
       let error = DatabaseError(.writeCanceled, "The app purged what was waiting.")
       for id in followed { writes.end(id, .discarded, error) }
       connection.tell(.purge)
-      mail.purged(lane)
+      mail.purged(left)
     }
   }
 }

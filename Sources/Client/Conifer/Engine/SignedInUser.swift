@@ -28,6 +28,8 @@ final class SignedInUser {
   private static let userName = "conifer.user"
   /// Whom the store names there; nil when it names nobody, or that is not known.
   private var keptUser: String?
+  /// Whether somebody has said who is signed in: a provider that fails at the start leaves whom the store names.
+  private var isTold = false
 
   init(
     _ setup: DatabaseConfiguration, _ storage: EngineStorage, _ views: Views,
@@ -84,13 +86,14 @@ final class SignedInUser {
         namespace: setup.namespace, lane: lane, newest: newest, usesTokens: usesTokens,
         token: token, isChanging: change != nil, usesAppCheck: setup.appCheckProvider != nil,
         limits: Self.limits, seed: setup.random()))
+    isTold = !usesTokens || token != nil
     if let token { authState.set(.known(identity: token.identity)) }
     if kept != nil, !setup.keepsLastToken { storeToken(nil) }
     // A write that the app makes while it starts belongs to the user who turns out to be signed in,
     // and is not stored as nobody's.
     if let identification = connection.identification {
       take(identification)
-      if identification == .known { storeUser() }
+      if identification == .known { store(isChanging: false) }
     }
   }
 
@@ -196,7 +199,9 @@ final class SignedInUser {
 
   /// Has other processes know who is signed in.
   private func storeUser() {
-    guard let lane = storage.lane, keptUser != connection.identity else { return }
+    guard let lane = storage.lane,
+      keptUser?.utf8.elementsEqual(connection.identity.utf8) != true
+    else { return }
     let edits = userEdits(lane.tree)
     guard !edits.isEmpty else { return }
     outbox.addEdits(edits) { [self] result in
@@ -204,9 +209,9 @@ final class SignedInUser {
     }
   }
 
-  /// What names the user who is signed in; nothing where no other process can be told.
+  /// What names the user who is signed in; nothing where no other process can be told, or nobody has said so.
   private func userEdits(_ tree: TreeID) -> [StorageEdit] {
-    guard setup.hasMailbox else { return [] }
+    guard setup.hasMailbox, isTold else { return [] }
     let identity = connection.identity
     keptUser = identity
     return [.setMetadata(tree, Self.userName, [UInt8](identity.utf8))]
@@ -232,7 +237,13 @@ final class SignedInUser {
   /// The app has answered.
   func answered(_ answer: TokenAnswer, _ number: UInt64) {
     gate.ended(number)
+    let wasTold = isTold
+    if case .failed = answer {} else { isTold = true }
     connection.tell(.token(answer, fetch: number))
+    // An answer that comes too late counts for nothing.
+    if !answer.names(connection.identity) { isTold = wasTold }
+    // Also when that changes nobody, as the store may name another one, or a failure kept it from naming this one.
+    if connection.identification == .known { storeUser() }
   }
 
   /// Stores the last token for the next start, where the app wants that.
@@ -280,6 +291,15 @@ final class SignedInUser {
 }
 
 extension TokenAnswer {
+  /// Whether it says that a user is signed in, empty for nobody.
+  fileprivate func names(_ identity: String) -> Bool {
+    switch self {
+    case .failed: false
+    case .signedOut: identity.isEmpty
+    case .token(let token): token.identity.utf8.elementsEqual(identity.utf8)
+    }
+  }
+
   fileprivate init(_ answer: ProviderAnswer) {
     switch answer {
     case .failed(let words): self = .failed(words)

@@ -15,6 +15,12 @@ package enum Directory {
     access(path, F_OK) != 0 && errno == ENOENT
   }
 
+  /// Whether something is at a path that is no directory.
+  static func isOther(_ path: String) -> Bool {
+    var facts = stat()
+    return stat(path, &facts) == 0 && facts.st_mode & S_IFMT != S_IFDIR
+  }
+
   /// The path without links, as far as it is there; all but the last name of one that is not.
   static func resolved(_ path: String) -> String {
     if let whole = realPath(path) { return whole }

@@ -26,7 +26,7 @@ enum PlainMark {
 
   /// Removes the mark of an earlier store in the same place, durably.
   ///
-  /// - Throws: `denied`, `io`.
+  /// - Throws: `denied`, `full`, `io`.
   static func remove(from directory: String) throws(StoreError) {
     let path = path(directory)
     guard !Directory.isMissing(path) else { return }

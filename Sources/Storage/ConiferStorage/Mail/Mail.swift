@@ -32,11 +32,12 @@ package struct Mail: Equatable, Sendable {
     case mail(Mail)
     /// It is for another tree or user than was asked for.
     case elsewhere(Address)
-    /// It was written by a later version, which can read it.
-    case newer
+    /// It was written by a later version, which can read it. So many bytes were read.
+    case newer(Int)
     /// It is no regular file, or the system does not let this process read it now.
     case unreadable
-    case damaged
+    /// So many bytes were read.
+    case damaged(Int)
   }
 
   package let address: Address
@@ -77,24 +78,26 @@ package struct Mail: Equatable, Sendable {
 
   /// Reads the bytes of a file.
   static func read(_ bytes: Bytes, as name: String) -> Reading {
-    guard bytes.count > magic.count + 8, let format = self.format(bytes) else { return .damaged }
+    guard bytes.count > magic.count + 8, let format = self.format(bytes) else {
+      return .damaged(bytes.count)
+    }
     let body = Bytes(bytes.dropLast(8))
     var end = ByteReader(bytes, from: body.count)
-    guard end.littleEndian() == checksum(body, name) else { return .damaged }
-    guard format == Self.format else { return .newer }
+    guard end.littleEndian() == checksum(body, name) else { return .damaged(bytes.count) }
+    guard format == Self.format else { return .newer(bytes.count) }
     var reader = ByteReader(body)
     guard let address = address(&reader, name), let kind = reader.byte(),
       let path = NodeCodec.path(&reader), let count = reader.size()
-    else { return .damaged }
+    else { return .damaged(bytes.count) }
     var touches: [Path] = []
     for _ in 0..<count {
-      guard let path = NodeCodec.path(&reader) else { return .damaged }
+      guard let path = NodeCodec.path(&reader) else { return .damaged(bytes.count) }
       touches.append(path)
     }
-    guard let content = reader.sized(), reader.isAtEnd else { return .damaged }
+    guard let content = reader.sized(), reader.isAtEnd else { return .damaged(bytes.count) }
     let payload = WritePayload(
       kind: WritePayload.Kind(rawValue: kind), path: path, touches: touches, bytes: content)
-    guard (try? payload.check()) != nil else { return .damaged }
+    guard (try? payload.check()) != nil else { return .damaged(bytes.count) }
     return .mail(Mail(tree: address.tree, identity: address.identity, payload: payload))
   }
 

@@ -54,15 +54,16 @@ package struct Mailbox: Sendable {
   ///
   /// - Throws: `denied`, `io`.
   func highestNumber() throws(StoreError) -> UInt64 {
-    let numbers = try files().reversed().lazy.compactMap { Self.parts($0)?.number }
-    return numbers.first { $0 <= Self.highestPlausibleNumber } ?? 0
+    guard !isMissing else { return 0 }
+    let numbers = try Directory.names(in: directory).lazy.compactMap { Self.parts($0)?.number }
+    return numbers.filter { $0 <= Self.highestPlausibleNumber }.max() ?? 0
   }
 
   /// Puts a mail, durably, whole or not at all.
   ///
   /// - Parameter syncsParent: whether the mailbox's own name is made durable too: a killed process may have left it so.
-  /// - Throws: `tooLarge`, `invalid` (for a user whom no lane can be of), `denied`, `full`, `io`; it was not put then,
-  ///   but that the owner may have found it where only its name could not be made durable.
+  /// - Throws: `tooLarge`, `invalid` (for a user whom no lane can be of), `foreign` (something else has the mailbox's
+  ///   name), `denied`, `full`, `io`; it was not put then, but that the owner may have found it where only its name could not be made durable.
   func put(_ mail: Mail, as name: String, syncsParent: Bool = false) throws(StoreError) {
     if let fault = Lane.fault(ofIdentity: mail.address.identity) { throw fault }
     let bytes = mail.bytes(as: name)
@@ -127,7 +128,9 @@ package struct Mailbox: Sendable {
     if let address = Mail.address(beginning, as: name), !isWanted(address) {
       return .elsewhere(address)
     }
-    guard file.length <= Mail.largest else { return Mail.isNewer(beginning) ? .newer : .damaged }
+    guard file.length <= Mail.largest else {
+      return Mail.isNewer(beginning) ? .newer(beginning.count) : .damaged(beginning.count)
+    }
     guard let bytes = file.length == beginning.count ? beginning : file.bytes(limit: file.length)
     else { return .unreadable }
     return Mail.read(bytes, as: name)
@@ -163,11 +166,13 @@ package struct Mailbox: Sendable {
   /// - Throws: `denied`, `full`, `io`.
   package func sync() throws(StoreError) {
     guard !isMissing else { return }
-    try Platform.syncDirectory(directory)
+    try Platform.syncDirectory(directory, isFull: true)
   }
 
-  /// Whether there is surely no mailbox.
-  package var isMissing: Bool { Directory.isMissing(directory) }
+  /// Whether there is surely no mailbox; what else has its name is none.
+  package var isMissing: Bool {
+    Directory.isMissing(directory) || Directory.isOther(directory)
+  }
 
   /// Whether a mail is surely not there, as far as its mailbox is.
   package func isMissing(_ name: String) -> Bool { Directory.isMissing("\(directory)/\(name)") }
@@ -242,15 +247,30 @@ package struct Mailbox: Sendable {
     file.hasSuffix(setAsideEnding) ? String(file.dropLast(setAsideEnding.count)) : file
   }
 
-  /// Removes all mails of some holders, durably, also those that were set aside, and those behind one that cannot be
-  /// removed.
+  /// The names of the mails that are there, and of those that were set aside.
   ///
-  /// - Parameter isMeant: whose; not asked about what cannot be read.
+  /// - Throws: `denied`, `io`.
+  package func allFiles() throws(StoreError) -> [String] {
+    guard !isMissing else { return [] }
+    return try Directory.names(in: directory).filter { Self.parts(Self.mailName($0)) != nil }
+  }
+
+  /// Whether a file is a mail, and not set aside.
+  ///
+  /// - Parameter file: one of ``allFiles()``.
+  package static func isMail(_ file: String) -> Bool { parts(file) != nil }
+
+  /// Removes the files of some holders, durably, also those behind one that cannot be removed.
+  ///
+  /// - Parameters:
+  ///   - files: of ``allFiles()``.
+  ///   - isMeant: whose; not asked about what cannot be read.
   /// - Throws: `denied`, `full`, `io`, also for what cannot be read and so may be meant; some may be there then.
-  package func removeAll(where isMeant: (Holder) -> Bool) throws(StoreError) {
-    guard !isMissing else { return }
+  package func removeAll(
+    _ files: [String], where isMeant: (Holder) -> Bool
+  ) throws(StoreError) {
     var (meant, unreadable): ([String], [String]) = ([], [])
-    for file in try Directory.names(in: directory) where Self.parts(Self.mailName(file)) != nil {
+    for file in files {
       switch holder(of: file) {
       case .missing: continue
       case .unreadable: unreadable.append(file)

@@ -7,7 +7,7 @@ internal import Synchronization
 /// - It takes no owner's lock and changes nothing: damage is reported and never repaired, and what a
 ///   killed owner left is read as it is.
 /// - Each read sees one commit, whole: the newest one that was durable when the read began, or a later
-///   one. The next read sees the next ones; nothing is held in between.
+///   one. The next read sees the next ones; between reads an engine may keep its files open.
 /// - A read that lasts keeps the owner from reusing space, as an open view does, so it should last
 ///   milliseconds. A killed reader leaves nothing behind that the owner does not clear by itself.
 /// - Any thread may call everything.
