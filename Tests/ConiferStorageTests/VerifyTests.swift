@@ -48,7 +48,10 @@ import Testing
 
   @Test func `A record that is gone is missed, but for those that nothing needs`() async throws {
     let original = try await DamageTests.filled()
-    for record in try DamageTests.records(original) where record.space != Spaces.system {
+    // The opening tells of what it looks at itself.
+    let lookedAt = RecordGroup.allCases.flatMap(\.spaces)
+    for record in try DamageTests.records(original)
+    where record.space != Spaces.system && !lookedAt.contains(record.space) {
       let store = try DamageTests.copy(original)
       var batch = Batch()
       batch.delete(record.space, record.key)

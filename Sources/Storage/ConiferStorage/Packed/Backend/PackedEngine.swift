@@ -31,6 +31,7 @@ final class PackedEngine: @unchecked Sendable {
   let evictor: Evictor
   let indexBuilder: IndexBuilder
   let mender: Mender
+  let vanished: VanishedRecords
   let housekeeper: Housekeeper
   let incidentObserver = IncidentObserver()
   /// The state of the store when it was suspended; nil where it is not known.
@@ -46,9 +47,11 @@ final class PackedEngine: @unchecked Sendable {
     evictor = Evictor(writer, repairer, activity, options)
     indexBuilder = IndexBuilder(writer, repairer)
     mender = Mender(writer, repairer)
+    vanished = VanishedRecords(writer, repairer)
     housekeeper = Housekeeper(writer, repairer)
     writer.changed = { [unowned self] change in
       mender.didChange(change)
+      vanished.didChange(change)
       evictor.didChange(change)
       indexBuilder.didChange(change)
       if change.effects.reportsDamage { incidentObserver.tell(change.effects.ofStore) }
@@ -108,7 +111,7 @@ final class PackedEngine: @unchecked Sendable {
   }
 
   /// Does housekeeping for about the given time, or until other work waits, but a step at least:
-  /// first pending index building and mending, then runs, then the store itself.
+  /// first pending index building and mending, then what an opening left to look at, then runs, then the store itself.
   ///
   /// - Returns: whether there is more to tidy.
   private func tidy(
@@ -127,6 +130,12 @@ final class PackedEngine: @unchecked Sendable {
       hasBegun = true
     }
     guard !indexBuilder.hasWork, !mender.hasWork else { return true }
+    while vanished.hasWork, !isOver() {
+      vanished.slice()
+      hasBegun = true
+    }
+    // What it told of is to be mended first.
+    guard !vanished.hasWork, !mender.hasWork else { return true }
     try housekeeper.tidy {
       defer { hasBegun = true }
       return isOver()
@@ -161,6 +170,7 @@ final class PackedEngine: @unchecked Sendable {
     try mender.resume()
     reportLoss()
     if let obstacle { report(obstacle) }
+    vanished.lookAtOpening()
   }
 
   /// Compares the store with its mark. That comes before any commit, since each would use up what the
@@ -237,6 +247,7 @@ final class PackedEngine: @unchecked Sendable {
     // Mending and the cache are stopped first: a cached answer must not outlive the open store, and
     // a view would keep the store open.
     mender.stop()
+    vanished.stop()
     leaves.generations.stop()
     suspendedAt = state
     do throws(StoreError) { try release() } catch {
@@ -272,6 +283,7 @@ final class PackedEngine: @unchecked Sendable {
       try open(isNew: false)
     } catch {
       mender.stop()
+      vanished.stop()
       try? release()
       throw error
     }
@@ -310,6 +322,7 @@ final class PackedEngine: @unchecked Sendable {
     evictor.stop()
     indexBuilder.stop()
     mender.stop()
+    vanished.stop()
     leaves.generations.stop()
   }
 

@@ -56,17 +56,35 @@ extension RecordRepair {
 
   /// Sets aside the whole write to which a damaged part belongs.
   func setPartAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {
-    if let lane = Self.lane(key, info) {
-      let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
-      let number = Bytes(key[reader.prefix.count...].prefix(8))
-      for section in [QueueReader.Section.unanswered, .rejected] {
-        let write = reader.prefix + [section.rawValue] + number
-        if number.count == 8, try tx.keys(Spaces.queue, prefix: write, limit: 1).first == write {
-          return try setWriteAside(write, info)
-        }
+    if let write = try write(ofPart: key, info) { return try setWriteAside(write, info) }
+    try moveToReports(Spaces.queueParts, key, .recordSetAside)
+  }
+
+  /// Sets the parts aside whose write is gone: they are all that is left of it.
+  func setLonePartsAside(_ info: TreeInfo) throws(StoreError) {
+    var after: Bytes?
+    while true {
+      let keys = try tx.keys(
+        Spaces.queueParts, prefix: StoreKey.prefix(info.id), after: after, limit: 256)
+      guard let last = keys.last else { return }
+      after = last
+      for key in keys where try write(ofPart: key, info) == nil {
+        try moveToReports(Spaces.queueParts, key, .recordSetAside)
       }
     }
-    try moveToReports(Spaces.queueParts, key, .recordSetAside)
+  }
+
+  /// The key of the write that a part belongs to; nil when there is none.
+  private func write(ofPart key: Bytes, _ info: TreeInfo) throws(StoreError) -> Bytes? {
+    guard let lane = Self.lane(key, info) else { return nil }
+    let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
+    let number = Bytes(key[reader.prefix.count...].prefix(8))
+    guard number.count == 8 else { return nil }
+    for section in [QueueReader.Section.unanswered, .rejected] {
+      let write = reader.prefix + [section.rawValue] + number
+      if try tx.keys(Spaces.queue, prefix: write, limit: 1).first == write { return write }
+    }
+    return nil
   }
 
   func setFinishedAside(_ key: Bytes, _ info: TreeInfo) throws(StoreError) {

@@ -52,26 +52,37 @@ extension RecordRepair {
   func reconcile(_ info: TreeInfo) throws(StoreError) {
     // The highest number that was used may be lost too.
     try loseUsage(info.id)
-    try MatchesVersions(tx: tx, tree: info.id).forgetAll()
     try restartIndexes(info.id)
     try dropOverlaps(info)
+    try reconcileQueries(info)
+    // This also removes the keys of lost queries. For documents, mending the tree does that.
+    if info.order != .documents {
+      try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
+    }
+    try reconcileQueues(info)
+    try MendingMarker.add(tx, info.id)
+  }
+
+  /// Makes the tracked queries of a tree consistent again after some of their records were lost: none counts as complete.
+  func reconcileQueries(_ info: TreeInfo) throws(StoreError) {
+    try MatchesVersions(tx: tx, tree: info.id).forgetAll()
     let editor = QueryEditor(tx, info)
     // This precedes saving any query, since the row of the newest query may be lost.
     try editor.skipNumbers()
     try editor.queries.forEach { (stored) throws(StoreError) in
       try markIncomplete(stored.query, stored.id, editor)
     }
-    // This also removes the keys of lost queries. For documents, mending the tree does that.
-    if info.order != .documents {
-      try tx.deleteAll(Spaces.queryKeys, prefix: StoreKey.prefix(info.id))
-    }
     try rebuildQueryIndex(info)
+  }
+
+  /// Makes the queues of a tree consistent again after some of their records were lost. Their numbers go on above all that
+  /// may have been used.
+  func reconcileQueues(_ info: TreeInfo) throws(StoreError) {
     for lane in try lanes(info.id) {
       try recountLane(try QueueReader(tx, lane, info.order, tx.leaves.codec), newestIsLost: true)
     }
     try rebuildQueueIndex(info)
     try rebuildOverlays(info)
-    try MendingMarker.add(tx, info.id)
   }
 
   /// All lanes of which a tree has a record. A lane's own rows may be lost, and its numbers must

@@ -15,8 +15,9 @@ enum MendingMarker {
     try tx.delete(Spaces.system, key(tree))
   }
 
+  /// Whether a tree is to be mended, also if the record itself is damaged.
   static func isThere(_ view: any OrderedView, _ tree: TreeID) throws(StoreError) -> Bool {
-    try view.get(Spaces.system, key(tree)) { _ in } != nil
+    try view.keys(Spaces.system, prefix: key(tree), limit: 1).first == key(tree)
   }
 
   /// The first tree that is to be mended, after one.
