@@ -196,7 +196,9 @@ private final class FragileStore: OrderedStore {
 
     @Test func `A store that loses pins in a crash is told`() async throws {
       let factory = FragileStore.factory(.defersPins, keepsDocuments: true)
-      #expect(try await Self.anomaly(of: factory) == .evictedPin)
+      // The opening reports what is gone, which a crash alone may not cost.
+      let anomaly = try await Self.anomaly(of: factory)
+      #expect(anomaly == .silentLoss || anomaly == .evictedPin, "\(String(describing: anomaly))")
     }
 
     @Test func `A backend whose evicted documents come back after a crash is told`() async throws {

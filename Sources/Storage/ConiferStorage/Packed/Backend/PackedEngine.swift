@@ -130,7 +130,7 @@ final class PackedEngine: @unchecked Sendable {
       hasBegun = true
     }
     guard !indexBuilder.hasWork, !mender.hasWork else { return true }
-    while vanished.hasWork, !isOver() {
+    while vanished.hasWork, !hasBegun || !isOver() {
       vanished.slice()
       hasBegun = true
     }

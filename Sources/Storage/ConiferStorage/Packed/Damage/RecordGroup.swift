@@ -1,8 +1,7 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Records of a tree that exist nowhere else, or that say what the cache holds: they are compared with their counts
-/// after each opening.
+/// Records of a tree that are compared with their counts after each opening.
 enum RecordGroup: CaseIterable {
   case queue
   case pins
@@ -29,33 +28,15 @@ enum RecordGroup: CaseIterable {
     }
   }
 
-  /// The bytes that a tree's usage counts.
-  func bytes(in usage: UsageRow) -> Int {
-    spaces.reduce(0) { $0 + (usage.bytes[$1.id] ?? 0) }
-  }
-
-  /// The bytes that are there, by keys and sizes alone.
-  ///
-  /// - Parameter most: where counting ends.
-  func bytes(
-    of tree: TreeID, in view: any OrderedView, atMost most: Int
-  ) throws(StoreError) -> Int {
-    var bytes = 0
-    let prefix = StoreKey.prefix(tree)
-    for space in spaces {
-      try view.walkKeys(space, .atOrAfter(prefix)) { key, size in
-        guard key.starts(with: prefix), bytes <= most else { return .stop }
-        bytes.add(Self.bytes(key.byteCount, size))
-        return .next
-      }
-    }
-    return bytes
+  /// The bytes of all groups that a tree's usage counts.
+  static func bytes(in usage: UsageRow) -> Int {
+    allCases.flatMap(\.spaces).reduce(0) { $0 + (usage.bytes[$1.id] ?? 0) }
   }
 
   /// What a record counts.
   static func bytes(_ key: Int, _ value: Int) -> Int { 1 + key + value }
 
-  /// Whether the keys of some records are missing: nobody can say what belongs to them.
+  /// Whether the keys of some records are missing, so that only their sizes can be read.
   func isLocked(_ tree: TreeID, in view: any OrderedView) throws(StoreError) -> Bool {
     let prefix = StoreKey.prefix(tree)
     var isLocked = false
@@ -66,5 +47,31 @@ enum RecordGroup: CaseIterable {
       }
     }
     return isLocked
+  }
+}
+
+/// How far the records of some groups of a tree are from their counts.
+struct GroupComparison {
+  let tree: TreeID
+  private let usage: UsageRow
+  /// The bytes that were found, by space.
+  private var found: [UInt8: Int] = [:]
+
+  init(_ tree: TreeID, _ usage: UsageRow) { (self.tree, self.usage) = (tree, usage) }
+
+  /// Adds what was found in a space.
+  mutating func add(_ bytes: Int, _ space: Space) { found[space.id, default: 0].add(bytes) }
+
+  /// The groups that differ. Each space is compared for itself.
+  var losses: [RecordLoss] {
+    RecordGroup.allCases.compactMap { group in
+      var (missing, extra) = (0, 0)
+      for space in group.spaces {
+        let difference = (usage.bytes[space.id] ?? 0) - (found[space.id] ?? 0)
+        if difference > 0 { missing.add(difference) } else { extra.add(-difference) }
+      }
+      return missing + extra == 0
+        ? nil : RecordLoss(tree: tree, what: .records(group, missing: missing, extra: extra))
+    }
   }
 }

@@ -60,16 +60,31 @@ extension RecordRepair {
     try moveToReports(Spaces.queueParts, key, .recordSetAside)
   }
 
-  /// Sets the parts aside whose write is gone: they are all that is left of it.
+  /// Sets the parts aside whose write is gone, those of a write in one report: they are all that is left of it.
   func setLonePartsAside(_ info: TreeInfo) throws(StoreError) {
     var after: Bytes?
-    while true {
-      let keys = try tx.keys(
-        Spaces.queueParts, prefix: StoreKey.prefix(info.id), after: after, limit: 256)
-      guard let last = keys.last else { return }
-      after = last
-      for key in keys where try write(ofPart: key, info) == nil {
-        try moveToReports(Spaces.queueParts, key, .recordSetAside)
+    while let key = try tx.keys(
+      Spaces.queueParts, prefix: StoreKey.prefix(info.id), after: after, limit: 1
+    ).first {
+      after = key
+      guard try write(ofPart: key, info) == nil else { continue }
+      guard let lane = Self.lane(key, info) else {
+        try moveToReports(Spaces.queueParts, key, .writeSetAside)
+        continue
+      }
+      let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
+      let write = Bytes(key.prefix(reader.prefix.count + 8))
+      let parts = try tx.entries(Spaces.queueParts, prefix: write)
+      let number = write.count == reader.prefix.count + 8 ? StoreKey.number(atEndOf: write) : 0
+      try Incidents.add(
+        tx,
+        Incident(
+          kind: .writeSetAside, tree: info.id,
+          place: "parts of write \(number) of \"\(lane.identity)\", which is gone",
+          bytes: parts.flatMap(\.value)))
+      for (part, _) in parts {
+        try tx.delete(Spaces.queueParts, part)
+        after = part
       }
     }
   }

@@ -1,47 +1,62 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Records of a group that are gone without a trace, or that nobody wrote.
-struct VanishedGroup {
-  let tree: TreeID
-  let group: RecordGroup
-  /// The bytes that the usage counts, and those that are there.
-  let counted: Int
-  let found: Int
+/// Records that are gone although nothing that was read is damaged.
+struct RecordLoss {
+  enum What {
+    /// Records of a group: how many bytes less there are than are counted, and how many more.
+    case records(RecordGroup, missing: Int, extra: Int)
+    /// The counts themselves.
+    case counts
+  }
 
-  /// The place of a report. Commits change neither the words nor the difference, so that a loss has one report.
-  fileprivate var words: String {
-    found < counted
-      ? "some of \(group.words): records of \(counted - found) bytes are gone"
-      : "\(group.words): there are records of \(found - counted) bytes that nobody wrote"
+  let tree: TreeID
+  let what: What
+
+  /// What a report says.
+  fileprivate var incident: Incident {
+    switch what {
+    case .records(let group, let missing, let extra):
+      var words: [String] = []
+      if missing > 0 { words.append("records of \(missing) bytes are gone") }
+      if extra > 0 { words.append("there are records of \(extra) bytes more than are counted") }
+      // Lost writes need care as those do that were set aside.
+      return Incident(
+        kind: group == .queue && missing > 0 ? .writeSetAside : .recordSetAside, tree: tree,
+        place: "some of \(group.words): \(words.joined(separator: ", and "))", bytes: [])
+    case .counts:
+      return Incident(
+        kind: .recordSetAside, tree: tree,
+        place: "the counts of the tree are gone: nobody can say whether queued writes are too",
+        bytes: [])
+    }
   }
 }
 
 extension RecordRepair {
-  /// Reports a group, unless it was reported before, and lets new writes have numbers that no lost one had.
+  /// Reports a loss, lets new writes have numbers that no lost one had, and has the tree counted anew, so that the loss
+  /// is reported once.
   ///
-  /// It reads nothing of the group, so that a report never fails for what is damaged there.
-  func report(_ finding: VanishedGroup) throws(StoreError) {
-    let incident = Incident(
-      kind: .recordSetAside, tree: finding.tree, place: finding.words, bytes: [])
-    guard try !Incidents.all(tx).contains(incident) else { return }
+  /// - Parameter mends: whether what is left is made consistent too, for which it must be readable.
+  func report(_ loss: RecordLoss, mends: Bool) throws(StoreError) {
+    guard let info = try Trees.info(tx, loss.tree) else { return }
     tx.frees = true
-    try Incidents.add(tx, incident)
-    if finding.group == .queue { try QueueFloor.raise(tx) }
-  }
-
-  /// Makes what is left of a group consistent; then the tree is counted anew, in slices.
-  func mend(_ finding: VanishedGroup) throws(StoreError) {
-    guard let info = try Trees.info(tx, finding.tree) else { return }
-    tx.frees = true
-    switch finding.group {
-    case .queue:
-      try setLonePartsAside(info)
-      try reconcileQueues(info)
-    case .pins: tx.effects.cover.uncovered.insert(info.id)
-    case .queries:
+    try Incidents.add(tx, loss.incident)
+    switch loss.what {
+    case .records(.queue, _, _):
+      try QueueFloor.raise(tx)
+      if mends, try !RecordGroup.queue.isLocked(info.id, in: tx) {
+        try setLonePartsAside(info)
+        try reconcileQueues(info)
+      }
+    case .records(.pins, _, _): tx.effects.cover.uncovered.insert(info.id)
+    case .records(.queries, _, _):
       tx.effects.cover.uncovered.insert(info.id)
-      try reconcileQueries(info)
+      if mends { try reconcileQueries(info) }
+    case .counts:
+      try QueueFloor.raise(tx)
+      try loseUsage(info.id)
+      if mends { try restartIndexes(info.id) }
     }
     try MendingMarker.add(tx, info.id)
   }

@@ -1,11 +1,12 @@
 import ConiferKeyValue
 import ConiferLeafStore
 
-/// Looks, after each opening, for records of the queue, the pins and the queries that are gone without a trace: it
-/// compares the bytes that the usage of each tree counts with those that are there, and reads no record.
+/// Looks, after each opening, for records of the queue, the pins and the queries that are gone although nothing that is
+/// read is damaged: it compares the bytes that the usage of each tree counts with those that are there, and reads no record.
 ///
 /// Small trees are looked at before the opening ends, the others by housekeeping, in slices. What cannot be read is left
-/// out: whoever needs it repairs or reports it, and an opening never fails for this look.
+/// out: whoever needs it repairs or reports it, and an opening never fails for this look. A tree that is to be mended is
+/// left out too, since its counts are an estimate.
 final class VanishedRecords {
   /// How many trees an opening looks at, and how many bytes of records that are counted.
   private static let mostTrees = 4
@@ -47,26 +48,26 @@ final class VanishedRecords {
 
   // MARK: At an opening
 
-  /// Looks at the first trees as long as they are small, and leaves the others to housekeeping.
+  /// Looks at those of the first trees that are small, and leaves all to housekeeping if there are others.
   func lookAtOpening() {
     state = .waiting(after: nil, attempts: 0)
-    var findings: [VanishedGroup] = []
+    var losses: [RecordLoss] = []
+    var isWhole = false
     // A failure is ignored: housekeeping looks again.
     try? writer.read { (view) throws(StoreError) in
-      findings = []
+      (losses, isWhole) = ([], false)
       var left = Self.mostBytes
       let trees = try Self.trees(view, after: nil, limit: Self.mostTrees + 1)
+      isWhole = trees.count <= Self.mostTrees
       for tree in trees.prefix(Self.mostTrees) {
         let found = try Self.readable { () throws(StoreError) in
           try Self.look(at: tree, view, &left)
         }
-        guard let found else { return }
-        findings += found
-        state = .waiting(after: tree, attempts: 0)
+        if let found { losses += found } else { isWhole = false }
       }
-      if trees.count <= Self.mostTrees { state = .idle }
     }
-    for finding in findings { tell(finding) }
+    for loss in losses { tell(loss) }
+    if isWhole { state = .idle }
   }
 
   /// Looks at a tree.
@@ -75,73 +76,70 @@ final class VanishedRecords {
   /// - Returns: nil where they do not suffice.
   private static func look(
     at tree: TreeID, _ view: any OrderedView, _ left: inout Int
-  ) throws(StoreError) -> [VanishedGroup]? {
-    guard let usage = try Self.usage(view, tree) else { return [] }
-    let counted = RecordGroup.allCases.reduce(0) { $0 + $1.bytes(in: usage) }
+  ) throws(StoreError) -> [RecordLoss]? {
+    let usage: UsageRow
+    switch try counts(view, tree) {
+    case .unknown: return []
+    case .gone: return [RecordLoss(tree: tree, what: .counts)]
+    case .exact(let row): usage = row
+    }
+    let counted = RecordGroup.bytes(in: usage)
     guard counted <= left else { return nil }
     left -= counted
-    var findings: [VanishedGroup] = []
-    for group in RecordGroup.allCases {
-      let most = group.bytes(in: usage) + mostBytes
-      let found = try group.bytes(of: tree, in: view, atMost: most)
-      // Then there is more than may be repaired here.
-      guard found <= most else { return nil }
-      if let finding = try finding(view, tree, group, usage, found) { findings.append(finding) }
+    var comparison = GroupComparison(tree, usage)
+    var rest = counted + mostBytes
+    let prefix = StoreKey.prefix(tree)
+    for space in RecordGroup.allCases.flatMap(\.spaces) {
+      var bytes = 0
+      try view.walkKeys(space, .atOrAfter(prefix)) { key, size in
+        guard key.starts(with: prefix), bytes <= rest else { return .stop }
+        bytes.add(RecordGroup.bytes(key.byteCount, size))
+        return .next
+      }
+      // There is more than may be repaired before an opening ends.
+      guard bytes <= rest else { return nil }
+      rest -= bytes
+      comparison.add(bytes, space)
     }
-    return findings
+    return comparison.losses
   }
 
   // MARK: In housekeeping
 
-  /// A look at the groups of a tree in slices, in one view.
+  /// A look at a tree in slices, in one view.
   private struct Scan {
     let frozen: SnapshotReference
     let tree: TreeID
     /// The tree before it.
     let previous: TreeID?
-    let usage: UsageRow
     /// How often the tree was begun, this time included.
     let attempts: Int
-    private(set) var group: RecordGroup
     private var spaces: [SpaceScan]
-    private(set) var found = 0
+    private(set) var comparison: GroupComparison
     /// About how many bytes commits have written since the view was opened.
     var written: Int
 
     init(
       _ frozen: SnapshotReference, _ tree: TreeID, after previous: TreeID?, _ usage: UsageRow,
-      attempts: Int, written: Int = 0
+      attempts: Int, written: Int
     ) {
-      (self.frozen, self.tree, self.previous, self.usage) = (frozen, tree, previous, usage)
+      (self.frozen, self.tree, self.previous) = (frozen, tree, previous)
       (self.attempts, self.written) = (attempts, written)
-      group = .queue
-      spaces = RecordGroup.queue.spaces.map { SpaceScan($0, tree) }
+      comparison = GroupComparison(tree, usage)
+      spaces = RecordGroup.allCases.flatMap(\.spaces).map { SpaceScan($0, tree) }
     }
 
     /// Counts the next records.
     ///
-    /// - Returns: false when the group is counted.
+    /// - Returns: false when all are counted.
     mutating func step() throws(StoreError) -> Bool {
       guard var space = spaces.first else { return false }
       var bytes = 0
       try space.sizes(frozen.snapshot) { key, size in
         bytes.add(RecordGroup.bytes(key.count, size))
       }
-      found.add(bytes)
+      comparison.add(bytes, space.space)
       if space.isDone { spaces.removeFirst() } else { spaces[0] = space }
-      return true
-    }
-
-    /// Goes on with the next group.
-    ///
-    /// - Returns: false after the last one.
-    mutating func goOn() -> Bool {
-      let groups = RecordGroup.allCases
-      guard let index = groups.firstIndex(of: group), index + 1 < groups.count else {
-        return false
-      }
-      group = groups[index + 1]
-      (spaces, found) = (group.spaces.map { SpaceScan($0, tree) }, 0)
       return true
     }
   }
@@ -183,24 +181,49 @@ final class VanishedRecords {
       return state = .idle
     }
     state = .waiting(after: tree, attempts: 0)
-    let usage = try Self.readable { () throws(StoreError) in
-      try Self.usage(frozen.snapshot, tree)
+    let counts = try Self.readable { () throws(StoreError) in
+      try Self.counts(frozen.snapshot, tree)
     }
-    guard let usage else { return }
-    state = .scanning(
-      Scan(frozen, tree, after: previous, usage, attempts: attempts + 1, written: written))
+    switch counts {
+    case .exact(let usage)?:
+      state = .scanning(
+        Scan(frozen, tree, after: previous, usage, attempts: attempts + 1, written: written))
+    case .gone?: tell(RecordLoss(tree: tree, what: .counts))
+    case .unknown?, nil: break
+    }
   }
 
   private func step(_ scan: inout Scan) throws(StoreError) {
     if try scan.step() { return state = .scanning(scan) }
-    let finding = try Self.finding(
-      scan.frozen.snapshot, scan.tree, scan.group, scan.usage, scan.found)
-    if let finding { tell(finding) }
-    if scan.goOn() { return state = .scanning(scan) }
-    try begin(scan.frozen, after: scan.tree, attempts: 0, written: scan.written)
+    let losses = scan.comparison.losses
+    if losses.isEmpty {
+      return try begin(scan.frozen, after: scan.tree, attempts: 0, written: scan.written)
+    }
+    for loss in losses { tell(loss) }
   }
 
-  // MARK: What is counted, and what is there
+  // MARK: What is counted
+
+  /// What is known of the bytes of a tree's records.
+  private enum Counts {
+    case exact(UsageRow)
+    /// The row is missing, although there are records.
+    case gone
+    /// They are an estimate, or cannot be read.
+    case unknown
+  }
+
+  private static func counts(
+    _ view: any OrderedView, _ tree: TreeID
+  ) throws(StoreError) -> Counts {
+    if try MendingMarker.isThere(view, tree) { return .unknown }
+    if let row = try undamaged({ () throws(StoreError) in try UsageRow.read(view, tree) }) {
+      return .exact(row)
+    }
+    let key = StoreKey.prefix(tree)
+    let isThere = try view.keys(Spaces.usage, prefix: key, limit: 1).first == key
+    return isThere ? .unknown : .gone
+  }
 
   /// What a closure reads; nil where a record of the tree cannot be read.
   private static func readable<R>(
@@ -226,34 +249,19 @@ final class VanishedRecords {
     return keys.map { StoreKey.tree(Bytes($0.suffix(4))) }
   }
 
-  /// What a tree's records are counted to take; nil where that is not exact, or cannot be read.
-  private static func usage(
-    _ view: any OrderedView, _ tree: TreeID
-  ) throws(StoreError) -> UsageRow? {
-    if try MendingMarker.isThere(view, tree) { return nil }
-    return try undamaged { () throws(StoreError) in try UsageRow.read(view, tree) }
-  }
+  // MARK: Telling
 
-  /// What a group lacks; nil for nothing, and where the keys of some records are missing, which may have been removed.
-  private static func finding(
-    _ view: any OrderedView, _ tree: TreeID, _ group: RecordGroup, _ usage: UsageRow, _ found: Int
-  ) throws(StoreError) -> VanishedGroup? {
-    let counted = group.bytes(in: usage)
-    guard found != counted, try !group.isLocked(tree, in: view) else { return nil }
-    return VanishedGroup(tree: tree, group: group, counted: counted, found: found)
-  }
-
-  /// Reports a group first, then makes the rest of it consistent. What fails is found again by the next opening.
-  private func tell(_ finding: VanishedGroup) {
-    do throws(StoreError) {
-      try repairer.retrying { (_) throws(StoreError) in
-        try repairer.change(.power) { (repair) throws(StoreError) in try repair.report(finding) }
-      }
-      try repairer.retrying { (_) throws(StoreError) in
-        try repairer.change(.power) { (repair) throws(StoreError) in try repair.mend(finding) }
-      }
-    } catch {
-      return
+  /// Reports a loss and makes the rest consistent, in one commit; where something there cannot be read, or is too much,
+  /// reports it alone. What fails then is found again by the next opening.
+  private func tell(_ loss: RecordLoss) {
+    for mends in [true, false] {
+      do throws(StoreError) {
+        return try repairer.retrying { (_) throws(StoreError) in
+          try repairer.change(.power) { (repair) throws(StoreError) in
+            try repair.report(loss, mends: mends)
+          }
+        }
+      } catch { continue }
     }
   }
 }

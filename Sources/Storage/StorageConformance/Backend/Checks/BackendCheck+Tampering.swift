@@ -84,9 +84,9 @@ private struct Tampering {
 
   init(_ fixture: BackendFixture) { self.fixture = fixture }
 
-  /// The spaces of the queue, the pins and the queries, by the numbers of the format: what is gone from them is told
-  /// when the store opens.
-  private static let lookedAt: Set<UInt8> = [5, 6, 7, 8, 9, 10, 11, 12, 18, 20, 21]
+  /// The spaces of the queue, the pins, the queries and the counts, by the numbers of the format: what is gone from them is
+  /// told when the store opens.
+  private static let lookedAt: Set<UInt8> = [5, 6, 7, 8, 9, 10, 11, 12, 14, 18, 20, 21]
 
   func run(
     isForged: Bool = false, isToldAtOpening: Bool = false, _ change: Change
@@ -224,7 +224,8 @@ private struct Tampering {
   ) throws {
     let incidents = try backend.read { (view) throws(StoreError) in try view.incidents() }
     let isTold = incidents.contains {
-      $0.kind == .recordSetAside && $0.tree == tree && $0.place != "before"
+      [.recordSetAside, .writeSetAside].contains($0.kind) && $0.tree == tree
+        && $0.place != "before"
     }
     try require(isTold, .silentLoss, "a record is gone and the opening does not tell, \(place)")
     CheckRecord.current?.count("losses that the opening tells")
