@@ -252,7 +252,7 @@ import Testing
     #expect(left.pending == 0)
     #expect(try await db.space().file > 0)
     #expect(try await db.verify().isSound)
-    #expect(try await db.incidents().isEmpty)
+    #expect(try await db.incidents().incidents.isEmpty)
     try await db.terminate()
   }
 

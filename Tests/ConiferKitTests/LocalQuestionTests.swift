@@ -16,7 +16,7 @@ import Testing
     let explained = try await database.explain(room.queryOrdered(byChild: "n"))
     #expect(explained.isComplete && explained.lookup.children == 0)
     #expect(try await database.verify().isSound)
-    #expect(try await database.incidents().isEmpty)
+    #expect(try await database.incidents().incidents.isEmpty)
     try await room.setValue(["a": ["n": 1], "b": ["n": 2]])
     #expect(try await database.space(at: room).leaves == 2)
     #expect(try await database.explain(room.queryOrdered(byChild: "n")).lookup.children == 2)

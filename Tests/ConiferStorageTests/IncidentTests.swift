@@ -1,5 +1,6 @@
 import ConiferKeyValue
 import ConiferTree
+import Synchronization
 import Testing
 
 @testable import ConiferLeafStore
@@ -64,6 +65,40 @@ import Testing
     #expect(try places(after: before) == ["a2", "a4", "a6", "a3", "a5"])
   }
 
+  @Test(arguments: [1, 2, 3, 7, 100])
+  func `Windows give each report once, in order, and read no more than they give`(
+    limit: Int
+  ) async throws {
+    for number in 0..<60 {
+      let tree = try await backend.tree(named: "\(number % 3)")
+      try await report(tree, number % 5 < 2 ? .writeSetAside : .cacheRangeDropped, "\(number)")
+    }
+    let all = try places(after: IncidentPosition())
+    #expect(Set(all).count == 60)
+    for ending in ["", "1"] {
+      var (end, found, last) = (IncidentPosition(), [String](), limit)
+      while last == limit {
+        let view = CountingView(try store.view())
+        let window = try Incidents.window(view, after: end, limit: limit) {
+          $0.place.hasSuffix(ending)
+        }
+        // Besides what it gives, the one that ends each kind of each tree.
+        #expect(!ending.isEmpty || view.count <= window.incidents.count + 6)
+        view.close()
+        found += window.incidents.map(\.place)
+        (end, last) = (window.end, window.incidents.count)
+        #expect(last <= limit)
+      }
+      #expect(found == all.filter { $0.hasSuffix(ending) })
+      #expect(try end == position())
+    }
+    let end = try position()
+    let none = try backend.read { (view) throws(StoreError) in
+      try view.incidents(after: end, limit: 0) { _ in true }
+    }
+    #expect(none == IncidentWindow(incidents: [], end: end))
+  }
+
   @Test(arguments: [1 << 61, 1 << 62 - 1, 1 << 62 + 300, 1 << 63 - 1, .max] as [UInt64])
   func `A report is told beside one with a forged number`(number: UInt64) async throws {
     let tree = try await backend.tree(named: "main")
@@ -81,4 +116,48 @@ import Testing
       }
     }
   }
+}
+
+extension Incidents {
+  /// All reports at once.
+  static func all(_ view: any OrderedView) throws(StoreError) -> [Incident] {
+    try window(view, after: IncidentPosition(), limit: .max) { _ in true }.incidents
+  }
+}
+
+/// A view that counts which entries it lends.
+private final class CountingView: OrderedView {
+  private let base: any OrderedView
+  private let lent = Atomic(0)
+
+  init(_ base: any OrderedView) { self.base = base }
+
+  var count: Int { lent.load(ordering: .relaxed) }
+
+  func get<R>(
+    _ space: Space, _ key: Bytes, _ read: (RawSpan) -> R
+  ) throws(StoreError) -> R? {
+    lent.add(1, ordering: .relaxed)
+    return try base.get(space, key, read)
+  }
+
+  func walk(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ value: RawSpan) -> Step
+  ) throws(StoreError) {
+    try base.walk(space, origin) { key, value in
+      lent.add(1, ordering: .relaxed)
+      return visit(key, value)
+    }
+  }
+
+  func walkKeys(
+    _ space: Space, _ origin: Origin, _ visit: (_ key: RawSpan, _ size: Int) -> Step
+  ) throws(StoreError) { try base.walkKeys(space, origin, visit) }
+
+  func walkLocked(
+    _ space: Space, _ origin: Origin,
+    _ visit: (_ key: RawSpan, _ size: Int, _ why: MissingKey) -> Step
+  ) throws(StoreError) { try base.walkLocked(space, origin, visit) }
+
+  func close() { base.close() }
 }

@@ -130,7 +130,8 @@ final class BrokenView: StorageView {
     try view.metadataNames(tree, after: after, limit: limit)
   }
   func indexes(_ tree: TreeID) throws(StoreError) -> [IndexStatus] { try view.indexes(tree) }
-  func incidents() -> [Incident] { view.incidents() }
-  func incidents(after position: IncidentPosition) -> [Incident] { view.incidents(after: position) }
+  func incidents(
+    after position: IncidentPosition, limit: Int, where isWanted: (Incident) -> Bool
+  ) -> IncidentWindow { view.incidents(after: position, limit: limit, where: isWanted) }
   func incidentPosition() -> IncidentPosition { view.incidentPosition() }
 }

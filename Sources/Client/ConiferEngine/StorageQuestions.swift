@@ -92,22 +92,24 @@ extension StorageQuestions {
     try backend.verifying().verify()
   }
 
-  /// The reports of damage.
+  /// A window of the reports of damage.
   ///
   /// - Parameter needingCare: whether to leave out those that somebody has dealt with, or need not.
-  package func incidents(needingCare: Bool) throws(StoreError) -> [Incident] {
+  package func incidents(
+    needingCare: Bool, after position: IncidentPosition, limit: Int
+  ) throws(StoreError) -> IncidentWindow {
     try backend.read { (view) throws(StoreError) in
-      let all = try view.incidents()
-      guard needingCare else { return all }
-      let known = try IncidentAcknowledgements(view)
-      return all.filter { IncidentAcknowledgements.needs($0) && !known.contains($0) }
+      let known = try needingCare ? IncidentAcknowledgements(view) : nil
+      return try view.incidents(after: position, limit: limit) { known?.isOpen($0) ?? true }
     }
   }
 
   /// Remembers that reports need no more care.
   package func acknowledge(_ incidents: [Incident]) async throws(StoreError) {
+    let meant = Set(incidents)
+    guard !meant.isEmpty else { return }
     let edits = try backend.read { (view) throws(StoreError) in
-      try IncidentAcknowledgements(view).adding(incidents, of: try view.incidents())
+      try IncidentAcknowledgements(view).adding(in: view) { meant.contains($0) }.edits
     }
     guard !edits.isEmpty else { return }
     _ = try await backend.commit(edits, backend.traits.store.strongest)

@@ -18,11 +18,11 @@ struct SetAsideReportTests {
     try await backend.close()
     for round in 0..<2 {
       let firestore = Firestore(configuration)
-      let open = try await firestore.incidents(needingCare: true)
+      let open = try await firestore.incidents(needingCare: true).incidents
       #expect(open.map(\.place) == (round == 0 ? ["write 9"] : []))
       try await firestore.acknowledge(open)
-      #expect(try await firestore.incidents(needingCare: true).isEmpty)
-      #expect(try await firestore.incidents().map(\.bytes) == [[9]])
+      #expect(try await firestore.incidents(needingCare: true).incidents.isEmpty)
+      #expect(try await firestore.incidents().incidents.map(\.bytes) == [[9]])
       try await firestore.terminate()
     }
   }

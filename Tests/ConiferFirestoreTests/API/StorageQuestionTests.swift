@@ -41,7 +41,7 @@ struct StorageQuestionTests {
     let space = try await firestore.space()
     #expect(space.cache > 0 && space.budget == 4 << 20)
     #expect(try await firestore.verify().isSound)
-    #expect(try await firestore.incidents().isEmpty)
+    #expect(try await firestore.incidents().incidents.isEmpty)
 
     let plan = try await firestore.evict(to: 0, dryRun: true)
     #expect(plan.isDryRun && !plan.queries.isEmpty)

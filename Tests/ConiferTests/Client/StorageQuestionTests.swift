@@ -71,7 +71,7 @@ import Testing
     let other = database.reference(withPath: "rooms/r3")
     #expect(try await !database.explain(other).isComplete)
     #expect(try await database.verify().isSound)
-    #expect(try await database.incidents().isEmpty)
+    #expect(try await database.incidents().incidents.isEmpty)
 
     // The journal evicts as the others do.
     let space = try await database.space()
@@ -216,7 +216,7 @@ import Testing
     let database = database(.sqlite, scratch) { $0.transport = nil }
     #expect(try await !database.verify().isSound)
     #expect(try await database.pendingWrites().isEmpty)
-    #expect(try await database.incidents().map(\.kind) == [.writeSetAside])
+    #expect(try await database.incidents().incidents.map(\.kind) == [.writeSetAside])
     #expect(try await database.verify().isSound)
     await database.close()
   }

@@ -277,9 +277,10 @@ private final class CountingView: StorageView {
     try view.metadata(tree, name)
   }
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage { try view.usage(tree) }
-  func incidents() throws(StoreError) -> [Incident] { try view.incidents() }
-  func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident] {
-    try view.incidents(after: position)
+  func incidents(
+    after position: IncidentPosition, limit: Int, where isWanted: (Incident) -> Bool
+  ) throws(StoreError) -> IncidentWindow {
+    try view.incidents(after: position, limit: limit, where: isWanted)
   }
   func incidentPosition() throws(StoreError) -> IncidentPosition { try view.incidentPosition() }
 

@@ -287,7 +287,7 @@ enum GuideSamples {
     show("\(space.cache) bytes of cache, \(space.queue) of waiting writes")
     let explained = try await database.explain(room.queryOrdered(byChild: "age"))
     if let index = explained.lookup.hint { show("add \(index.rule)") }
-    for incident in try await database.incidents() { show("\(incident)") }
+    for incident in try await database.incidents().incidents { show("\(incident)") }
   }
 
   static func watch(

@@ -60,18 +60,24 @@ extension Firestore {
     try await asking { (asked) throws(StoreError) in try asked.verify() }
   }
 
-  /// The reports of damage that the storage has met since it was made, by what was done about it: dropped, set aside
-  /// with its bytes, or left.
+  /// A window of the reports of damage that the storage has met since it was made, by what was done about it: dropped, set
+  /// aside with its bytes, or left. It begins with the oldest of a database; those of writes that were set aside are its last.
   ///
-  /// They are those of all databases in the storage and of all users, and all are in memory at once, with the bytes that
-  /// were set aside.
+  /// They are those of all databases in the storage and of all users. The window's `end` is where the next one begins; when a
+  /// window has fewer than `limit`, no more follow. Of a database at most 256 reports are kept, besides those of writes that
+  /// were set aside, which all stay, with their bytes.
   ///
-  /// - Parameter needingCare: whether to give only reports of writes that were set aside and that nobody has
-  ///   acknowledged.
+  /// - Parameters:
+  ///   - needingCare: whether to give only reports of writes that were set aside and that nobody has acknowledged.
+  ///   - position: the end of the window before; the beginning, unless another is given.
+  ///   - limit: the most reports to give, 1 at least.
   /// - Throws: what the storage does; `failedPrecondition` after ``terminate()``.
-  public func incidents(needingCare: Bool = false) async throws(FirestoreError) -> [Incident] {
+  public func incidents(
+    needingCare: Bool = false, after position: IncidentPosition = IncidentPosition(),
+    limit: Int = 100
+  ) async throws(FirestoreError) -> IncidentWindow {
     try await asking { (asked) throws(StoreError) in
-      try asked.incidents(needingCare: needingCare)
+      try asked.incidents(needingCare: needingCare, after: position, limit: max(1, limit))
     }
   }
 

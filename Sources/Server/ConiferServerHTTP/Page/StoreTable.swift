@@ -117,8 +117,10 @@ enum StoreTable: String, CaseIterable {
         ]
       }
     }
-    let setAside = try view.incidents().filter { $0.tree == tree.id && $0.kind == .writeSetAside }
     let left = limit - table.rows.count
+    let setAside = try view.incidents(after: IncidentPosition(), limit: left + 1) {
+      $0.tree == tree.id && $0.kind == .writeSetAside
+    }.incidents
     if setAside.count > left { table.hasMore = true }
     table.rows += setAside.prefix(left).map { incident in
       [

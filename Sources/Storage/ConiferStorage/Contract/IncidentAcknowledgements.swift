@@ -30,16 +30,33 @@ package struct IncidentAcknowledgements: Sendable {
     Self.needs(incident) && known[incident.tree]?.contains(incident.fingerprint) == true
   }
 
-  /// The edits that acknowledge some reports; those that need none are left out.
+  /// Whether somebody has to deal with a report still.
+  package func isOpen(_ incident: Incident) -> Bool {
+    Self.needs(incident) && !contains(incident)
+  }
+
+  /// The edits that acknowledge some of a store's reports, and how many these are; those that need no care are left out.
+  /// What was acknowledged of reports that are gone is forgotten.
   ///
-  /// - Parameter all: the store's reports: what was acknowledged of others is forgotten.
-  package func adding(_ incidents: [Incident], of all: [Incident]) -> [StorageEdit] {
-    let new = incidents.filter { Self.needs($0) && !contains($0) }
-    return Set(new.map(\.tree)).map { tree in
-      let there = Set(all.filter { $0.tree == tree && Self.needs($0) }.map(\.fingerprint))
-      let wanted = Set(new.filter { $0.tree == tree }.map(\.fingerprint)).union(known[tree] ?? [])
-      return .setMetadata(tree, Self.name, Self.bytes(wanted.intersection(there)))
+  /// - Parameter isMeant: tells which reports.
+  /// - Throws: as the view's reads.
+  package func adding(
+    in view: any StorageView, where isMeant: (Incident) -> Bool
+  ) throws(StoreError) -> (edits: [StorageEdit], count: Int) {
+    var (new, there): ([TreeID: Set<UInt64>], [TreeID: Set<UInt64>]) = ([:], [:])
+    var count = 0
+    try view.forEachIncident { incident in
+      guard Self.needs(incident) else { return }
+      there[incident.tree, default: []].insert(incident.fingerprint)
+      guard !contains(incident), isMeant(incident) else { return }
+      new[incident.tree, default: []].insert(incident.fingerprint)
+      count += 1
     }
+    let edits = new.map { tree, fingerprints in
+      let wanted = fingerprints.union(known[tree] ?? []).intersection(there[tree] ?? [])
+      return StorageEdit.setMetadata(tree, Self.name, Self.bytes(wanted))
+    }
+    return (edits, count)
   }
 
   private static func bytes(_ fingerprints: Set<UInt64>) -> Bytes {

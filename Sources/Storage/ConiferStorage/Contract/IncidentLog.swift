@@ -29,16 +29,22 @@ package final class IncidentLog: Sendable {
   private func tell() {
     guard let backend else { return }
     told.withLock { told in
-      let news = try? backend.read { (view) throws(StoreError) in
-        let position = try view.incidentPosition()
-        guard let told else {
-          return (try view.incidents().filter { $0.tree.rawValue == 0 }, position)
+      let limit = 100
+      while true {
+        let known = told
+        let news = try? backend.read { (view) throws(StoreError) in
+          // At first those of trees are old.
+          let position =
+            if let known { known } else {
+              try view.incidentPosition().without(TreeID(rawValue: 0))
+            }
+          return try view.incidents(after: position, limit: limit) { _ in true }
         }
-        return (try view.incidents(after: told), position)
+        guard let news else { return }
+        told = news.end
+        for incident in news.incidents { report(incident) }
+        guard news.incidents.count == limit else { return }
       }
-      guard let (incidents, position) = news else { return }
-      told = position
-      for incident in incidents { report(incident) }
     }
   }
 }

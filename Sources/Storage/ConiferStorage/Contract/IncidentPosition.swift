@@ -23,6 +23,11 @@ public struct IncidentPosition: Hashable, Sendable {
   /// A position in the reports; without numbers, the one before them all.
   public init(_ newest: [TreeID: Newest] = [:]) { self.newest = newest }
 
+  /// The position that is before all reports of a tree, and the same in others.
+  func without(_ tree: TreeID) -> IncidentPosition {
+    IncidentPosition(newest.filter { $0.key != tree })
+  }
+
   /// How many reports were made after a position, including those that newer ones have replaced.
   package func count(since earlier: IncidentPosition) -> Int {
     var count: UInt64 = 0

@@ -73,11 +73,15 @@ public protocol StorageView: AnyObject {
   func metadata(_ tree: TreeID, _ name: String) throws(StoreError) -> [UInt8]?
   /// What the records of one tree take, or of the whole store.
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage
-  /// The reports of damage since the store was made, by tree, the oldest first. In each tree, those
-  /// of writes that were set aside come last; of the others the newest 256 are kept.
-  func incidents() throws(StoreError) -> [Incident]
-  /// What was reported after a position and is still kept, in the order of `incidents`.
-  func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident]
+  /// A window of the reports of damage that were made after a position and are still kept, by tree, the oldest first. In each
+  /// tree, those of writes that were set aside come last; of the others the newest 256 are kept.
+  ///
+  /// - Parameters:
+  ///   - limit: the most reports to give.
+  ///   - isWanted: tells which reports to give; the others do not count.
+  func incidents(
+    after position: IncidentPosition, limit: Int, where isWanted: (Incident) -> Bool
+  ) throws(StoreError) -> IncidentWindow
   /// The position behind the last report.
   func incidentPosition() throws(StoreError) -> IncidentPosition
 }
@@ -86,6 +90,15 @@ extension StorageView {
   /// The cached node at a path.
   public func node(_ tree: TreeID, _ path: Path) throws(StoreError) -> Node {
     try node(tree, path, .all)
+  }
+
+  /// The reports of damage that were made after a position, all at once with their bytes.
+  ///
+  /// - Throws: as the view's reads.
+  public func incidents(
+    after position: IncidentPosition = IncidentPosition()
+  ) throws(StoreError) -> [Incident] {
+    try incidents(after: position, limit: .max) { _ in true }.incidents
   }
 
   /// Whether all that a query needs is cached: it is complete itself, or the default query at its

@@ -30,12 +30,11 @@ struct IncidentsCommand: ToolCommand {
   func run(_ console: Console) async throws {
     // Who only looks must not drop anything.
     try await store.inspecting(console, role: .authority) { backend in
-      let log = try backend.inspect { try Log($0) }
-      let wanted = try id.map { try log.incidents(of: $0) }
-      if acknowledge {
-        return try await acknowledge(wanted ?? log.incidents, log, backend, console)
+      let wanted = try id.map { id in try backend.inspect { try Self.incidents(of: id, $0) } }
+      if acknowledge { return try await acknowledge(wanted, backend, console) }
+      guard let incident = wanted?.first else {
+        return try backend.inspect { try list($0, console) }
       }
-      guard let incident = wanted?.first else { return try list(log, console) }
       guard !incident.bytes.isEmpty else {
         throw Failure.missing(
           "no-bytes",
@@ -43,74 +42,94 @@ struct IncidentsCommand: ToolCommand {
       }
       guard store.json else { return try console.write(incident.bytes) }
       let bytes = Report.string(Base64.encode(incident.bytes))
-      try console.print(Report.object(log.members(incident) + [("content", bytes)]).compact)
+      let row = try backend.inspect { try Rows($0).row(incident) }
+      try console.print(Report.object(row.members + [("content", bytes)]).compact)
     }
   }
 
-  /// The reports of a store, with what is known of them.
-  private struct Log {
-    let incidents: [Incident]
-    let acknowledgements: IncidentAcknowledgements
+  /// The reports of an id, or of the only one that begins so; several when they say the same.
+  private static func incidents(of id: String, _ view: any StorageView) throws -> [Incident] {
+    let id = id.lowercased()
+    var found: [UInt64: [Incident]] = [:]
+    try view.forEachIncident { incident in
+      // Of more ids than one, no report is given.
+      guard !id.isEmpty, found.count < 2, incident.fingerprint.hex.hasPrefix(id) else { return }
+      found[incident.fingerprint, default: []].append(incident)
+    }
+    guard let first = found.first?.value else {
+      throw Failure.missing(
+        "no-incident", "There is no report \(id); conifer incidents lists those that there are.")
+    }
+    guard found.count == 1 else {
+      throw Failure.usage("The ids of several reports begin with \(id): give more of it.")
+    }
+    return first
+  }
+
+  /// What makes rows of reports.
+  private struct Rows {
+    private let acknowledgements: IncidentAcknowledgements
     private let names: [TreeID: String]
 
     init(_ view: any StorageView) throws {
-      incidents = try view.incidents()
       acknowledgements = try IncidentAcknowledgements(view)
       names = Dictionary(try view.trees().map { ($0.id, $0.name) }) { first, _ in first }
     }
 
-    /// The reports of an id, or of the only one that begins so; several when they say the same.
-    func incidents(of id: String) throws -> [Incident] {
-      let found = incidents.filter { $0.fingerprint.hex.hasPrefix(id.lowercased()) }
-      guard !found.isEmpty, !id.isEmpty else {
-        throw Failure.missing(
-          "no-incident", "There is no report \(id); conifer incidents lists those that there are.")
-      }
-      guard Set(found.map(\.fingerprint)).count == 1 else {
-        throw Failure.usage("The ids of several reports begin with \(id): give more of it.")
-      }
-      return found
-    }
-
-    func members(_ incident: Incident) -> [(String, Report)] {
-      [
-        ("id", .string(incident.fingerprint.hex)), ("kind", .string(incident.kind.rawValue)),
-        ("tree", .optional(names[incident.tree])), ("place", .string(incident.place)),
-        ("bytes", .integer(incident.bytes.count)),
-        ("acknowledged", .bool(acknowledgements.contains(incident))),
-      ]
-    }
-
-    /// The lines for people.
-    var lines: [String] {
-      guard !incidents.isEmpty else { return ["no damage was reported"] }
-      var table = Table(["id", "what", "tree", "bytes", "acknowledged", "where"])
-      for incident in incidents {
-        table.add(
-          incident.fingerprint.hex, incident.kind.rawValue, names[incident.tree] ?? "",
-          Figures.count(incident.bytes.count), acknowledgements.contains(incident) ? "yes" : "",
-          incident.place)
-      }
-      return table.lines
+    func row(_ incident: Incident) -> Row {
+      Row(
+        id: incident.fingerprint.hex, kind: incident.kind.rawValue, tree: names[incident.tree],
+        place: incident.place, bytes: incident.bytes.count,
+        isAcknowledged: acknowledgements.contains(incident))
     }
   }
 
-  private func list(_ log: Log, _ console: Console) throws {
-    let rows = log.incidents.map { Report.object(log.members($0)) }
-    for line in store.json ? [Report.list(rows).compact] : log.lines { try console.print(line) }
+  /// What is told of a report: all but its bytes, which may be too many for the memory.
+  private struct Row {
+    let id: String
+    let kind: String
+    let tree: String?
+    let place: String
+    let bytes: Int
+    let isAcknowledged: Bool
+
+    var members: [(String, Report)] {
+      [
+        ("id", .string(id)), ("kind", .string(kind)), ("tree", .optional(tree)),
+        ("place", .string(place)), ("bytes", .integer(bytes)),
+        ("acknowledged", .bool(isAcknowledged)),
+      ]
+    }
+  }
+
+  private func list(_ view: any StorageView, _ console: Console) throws {
+    let made = try Rows(view)
+    var rows: [Row] = []
+    try view.forEachIncident { rows.append(made.row($0)) }
+    if store.json {
+      return try console.print(Report.list(rows.map { Report.object($0.members) }).compact)
+    }
+    guard !rows.isEmpty else { return try console.print("no damage was reported") }
+    var table = Table(["id", "what", "tree", "bytes", "acknowledged", "where"])
+    for row in rows {
+      table.add(
+        row.id, row.kind, row.tree ?? "", Figures.count(row.bytes),
+        row.isAcknowledged ? "yes" : "", row.place)
+    }
+    for line in table.lines { try console.print(line) }
   }
 
   private func acknowledge(
-    _ incidents: [Incident], _ log: Log, _ backend: any StorageBackend, _ console: Console
+    _ wanted: [Incident]?, _ backend: any StorageBackend, _ console: Console
   ) async throws {
-    let open = incidents.filter {
-      IncidentAcknowledgements.needs($0) && !log.acknowledgements.contains($0)
+    let meant = wanted.map { Set($0) }
+    let (edits, count) = try backend.inspect { view in
+      try IncidentAcknowledgements(view).adding(in: view) { meant?.contains($0) ?? true }
     }
-    let edits = log.acknowledgements.adding(open, of: log.incidents)
     if !edits.isEmpty { _ = try await backend.commit(edits, backend.traits.store.strongest) }
     try console.print(
       store.json
-        ? Report.object([("acknowledged", .integer(open.count))]).compact
-        : "acknowledged: \(Figures.some(open.count, "report")) of writes that were set aside")
+        ? Report.object([("acknowledged", .integer(count))]).compact
+        : "acknowledged: \(Figures.some(count, "report")) of writes that were set aside")
   }
 }

@@ -21,7 +21,7 @@ struct StatsCommand: ToolCommand {
   }
 
   private func report(_ backend: any StorageBackend, _ tree: TreeID?, _ console: Console) throws {
-    let (usage, incidents) = try backend.inspect { (try $0.usage(tree), try $0.incidents()) }
+    let (usage, incidents) = try backend.inspect { (try $0.usage(tree), try $0.incidentWords()) }
     let space = try (backend as? any EvictingBackend)?.space()
     let documents = try backend.inspect { try $0.trees() }
       .filter { $0.order == .documents && (tree == nil || $0.id == tree) }
@@ -48,7 +48,7 @@ private struct StoreFigures {
   let usage: StorageUsage
   /// The sizes of the whole store by use, if the backend reports them.
   let space: StorageSpace?
-  let incidents: [Incident]
+  let incidents: [String]
   /// What the trees of documents hold.
   let documents: [DocumentFigures]
 
@@ -146,7 +146,7 @@ private struct StoreFigures {
         ])
       ),
       ("space", space.map(Self.report) ?? .null),
-      ("incidents", .list(incidents.map { .string($0.description) })),
+      ("incidents", .list(incidents.map { .string($0) })),
       ("documents", .list(documents.map(\.report))),
     ])
   }

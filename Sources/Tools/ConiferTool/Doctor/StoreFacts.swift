@@ -5,13 +5,8 @@ import ConiferStorage
 enum StoreFacts {
   static func of(_ backend: any StorageBackend) throws -> [(String, Report)] {
     let traits = backend.traits
-    let (usage, trees, incidents, acknowledged) = try backend.inspect { view in
-      (
-        try view.usage(nil), try view.trees(), try view.incidents(),
-        try IncidentAcknowledgements(view)
-      )
-    }
-    let names = Dictionary(trees.map { ($0.id, $0.name) }) { first, _ in first }
+    let (usage, trees) = try backend.inspect { (try $0.usage(nil), try $0.trees()) }
+    let incidents = try backend.inspect { view in try Self.incidents(view, trees) }
     let space = try (backend as? any EvictingBackend)?.space()
     return [
       ("format", .integer(traits.format)), ("encrypted", .bool(traits.isEncrypted)),
@@ -21,19 +16,26 @@ enum StoreFacts {
       ("queue", .integer(usage.queue)), ("records", .integer(usage.total)),
       ("leaves", .integer(usage.leaves)), ("dictionaries", .integer(usage.dictionaryCount)),
       ("trees", .list(try trees.map { try report($0, backend) })),
-      (
-        "incidents",
-        .list(
-          incidents.map { incident in
-            .object([
-              ("kind", .string(incident.kind.rawValue)),
-              ("tree", .optional(names[incident.tree])), ("place", .string(incident.place)),
-              ("bytes", .integer(incident.bytes.count)),
-              ("acknowledged", .bool(acknowledged.contains(incident))),
-            ])
-          })
-      ),
+      ("incidents", .list(incidents)),
     ]
+  }
+
+  private static func incidents(
+    _ view: any StorageView, _ trees: [TreeInfo]
+  ) throws -> [Report] {
+    let names = Dictionary(trees.map { ($0.id, $0.name) }) { first, _ in first }
+    let acknowledged = try IncidentAcknowledgements(view)
+    var reports: [Report] = []
+    try view.forEachIncident { incident in
+      reports.append(
+        .object([
+          ("kind", .string(incident.kind.rawValue)),
+          ("tree", .optional(names[incident.tree])), ("place", .string(incident.place)),
+          ("bytes", .integer(incident.bytes.count)),
+          ("acknowledged", .bool(acknowledged.contains(incident))),
+        ]))
+    }
+    return reports
   }
 
   static func report(_ size: StoreSize) -> Report {

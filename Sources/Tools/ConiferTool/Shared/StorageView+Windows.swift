@@ -28,33 +28,4 @@ extension StorageView {
     }
     return false
   }
-
-  /// Walks the waiting or the rejected writes of a lane in windows.
-  func forEachWrite(
-    _ lane: Lane, rejected: Bool, _ body: (QueueEntry) throws -> Void
-  ) throws {
-    let window = 256
-    var last: WriteID?
-    while true {
-      let writes =
-        rejected
-        ? try rejectedEntries(lane, after: last, limit: window)
-        : try entries(lane, after: last, limit: window)
-      for write in writes { try body(write) }
-      guard writes.count == window, let end = writes.last?.id else { return }
-      last = end
-    }
-  }
-
-  /// Walks a tree's tracked queries in windows.
-  func forEachQuery(_ tree: TreeID, _ body: (StoredQuery) throws -> Void) throws {
-    let window = 1000
-    var last: QueryID?
-    while true {
-      let queries = try trackedQueries(tree, after: last, limit: window)
-      for query in queries { try body(query) }
-      guard queries.count == window, let end = queries.last?.id else { return }
-      last = end
-    }
-  }
 }

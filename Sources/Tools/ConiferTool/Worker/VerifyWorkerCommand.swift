@@ -19,13 +19,13 @@ struct VerifyWorkerCommand: ToolCommand {
           Worker.tell(
             console, phase: progress.phase, bytes: progress.bytes, expected: progress.expected)
         }
-        return Self.report(report, opening, try backend.inspect { try $0.incidents() })
+        return Self.report(report, opening, try backend.inspect { try $0.incidentWords() })
       }
     }
   }
 
   private static func report(
-    _ report: VerificationReport, _ opening: Incident?, _ incidents: [Incident]
+    _ report: VerificationReport, _ opening: Incident?, _ incidents: [String]
   ) -> Report {
     let counts = report.counts
     return .object([
@@ -45,7 +45,7 @@ struct VerifyWorkerCommand: ToolCommand {
           })
       ),
       ("opening", .optional(opening?.description)),
-      ("incidents", .list(incidents.map { .string($0.description) })),
+      ("incidents", .list(incidents.map { .string($0) })),
       (
         "counts",
         .object([

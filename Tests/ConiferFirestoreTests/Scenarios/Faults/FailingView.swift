@@ -151,10 +151,11 @@ final class FailingView: DocumentView {
     try view.metadata(tree, name)
   }
   func usage(_ tree: TreeID?) throws(StoreError) -> StorageUsage { try view.usage(tree) }
-  func incidents() throws(StoreError) -> [Incident] { try view.incidents() }
-  func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident] {
+  func incidents(
+    after position: IncidentPosition, limit: Int, where isWanted: (Incident) -> Bool
+  ) throws(StoreError) -> IncidentWindow {
     try faults.check(.readIncidents)
-    return try view.incidents(after: position)
+    return try view.incidents(after: position, limit: limit, where: isWanted)
   }
   func incidentPosition() throws(StoreError) -> IncidentPosition {
     try faults.check(.readIncidents)

@@ -226,7 +226,7 @@ final class PackedEngine: @unchecked Sendable {
     }
     // A failure is ignored: the next opening tries again.
     let isKnown = try? writer.read { (view) throws(StoreError) in
-      try Incidents.all(view).contains { $0.place == words }
+      try Incidents.contains(view) { $0.place == words }
     }
     guard isKnown == false else { return }
     try? repairer.change(.process) { (repair) throws(StoreError) in

@@ -164,10 +164,10 @@ final class PackedView: StorageView {
     return sum
   }
 
-  func incidents() throws(StoreError) -> [Incident] { try Incidents.all(snapshot) }
-
-  func incidents(after position: IncidentPosition) throws(StoreError) -> [Incident] {
-    try Incidents.all(snapshot, after: position)
+  func incidents(
+    after position: IncidentPosition, limit: Int, where isWanted: (Incident) -> Bool
+  ) throws(StoreError) -> IncidentWindow {
+    try Incidents.window(snapshot, after: position, limit: limit, where: isWanted)
   }
 
   func incidentPosition() throws(StoreError) -> IncidentPosition {

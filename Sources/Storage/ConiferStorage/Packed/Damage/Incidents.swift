@@ -21,6 +21,8 @@ enum Incidents {
   /// The first number of reports of queued writes. They hold bytes that exist nowhere else, so they
   /// are never removed.
   private static let writes: UInt64 = 1 << 62
+  /// How many bytes a key has; another one was forged.
+  private static let keyLength = 12
 
   static func add(_ tx: LeafTransaction, _ incident: Incident) throws(StoreError) {
     let prefix = StoreKey.prefix(incident.tree)
@@ -64,14 +66,14 @@ enum Incidents {
 
   /// The last number of a report in a range.
   private static func newest(
-    _ tx: LeafTransaction, _ prefix: Bytes, in range: ClosedRange<UInt64>
+    _ view: any OrderedView, _ prefix: Bytes, in range: ClosedRange<UInt64>
   ) throws(StoreError) -> UInt64? {
     var last: UInt64?
     let end = prefix + StoreKey.number(range.upperBound)
-    try tx.walkKeys(Spaces.incidents, .atOrBefore(end)) { key, _ in
-      if key.starts(with: prefix), key.byteCount == 12 {
-        last = StoreKey.number(atEndOf: Bytes(key))
-      }
+    try view.walkKeys(Spaces.incidents, .atOrBefore(end)) { key, _ in
+      guard key.starts(with: prefix) else { return .stop }
+      guard key.byteCount == keyLength else { return .next }
+      last = StoreKey.number(atEndOf: Bytes(key))
       return .stop
     }
     return last.flatMap { range.contains($0) ? $0 : nil }
@@ -95,60 +97,80 @@ enum Incidents {
 
   /// The position after the last report.
   static func position(_ view: any OrderedView) throws(StoreError) -> IncidentPosition {
-    position(of: try view.keys(Spaces.incidents, prefix: []))
-  }
-
-  private static func position(of keys: [Bytes]) -> IncidentPosition {
     var newest: [TreeID: IncidentPosition.Newest] = [:]
-    for key in keys where key.count == 12 {
-      let number = StoreKey.number(atEndOf: key)
-      // No report gets this number.
-      guard number < .max else { continue }
-      var known = newest[StoreKey.tree(key)] ?? IncidentPosition.Newest()
-      if number < writes {
-        known.other = max(known.other, number)
-      } else {
-        known.write = max(known.write, number - writes + 1)
-      }
-      newest[StoreKey.tree(key)] = known
-    }
+    for tree in try trees(view) { newest[tree] = try Self.newest(view, tree) }
     return IncidentPosition(newest)
   }
 
-  /// The reports after a position, by tree; in each tree those of writes come last.
-  static func all(
-    _ view: any OrderedView, after position: IncidentPosition
-  ) throws(StoreError) -> [Incident] {
-    let keys = try view.keys(Spaces.incidents, prefix: [])
-    let newest = Self.position(of: keys).newest
-    // Numbers become smaller when a forged last one was found; then all reports are returned again.
-    func isKnown(_ number: UInt64, _ last: UInt64, _ newest: UInt64) -> Bool {
-      last <= newest && number <= last
-    }
+  /// A window of the reports after a position, by tree; in each tree those of writes come last.
+  static func window(
+    _ view: any OrderedView, after position: IncidentPosition, limit: Int,
+    where isWanted: (Incident) -> Bool
+  ) throws(StoreError) -> IncidentWindow {
     var incidents: [Incident] = []
-    for key in keys where key.count == 12 {
-      let number = StoreKey.number(atEndOf: key)
-      guard number < .max else { continue }
-      let known = position.newest[StoreKey.tree(key)] ?? IncidentPosition.Newest()
-      let last = newest[StoreKey.tree(key)] ?? IncidentPosition.Newest()
-      let isOld =
-        number < writes
-        ? isKnown(number, known.other, last.other)
-        : isKnown(number - writes + 1, known.write, last.write)
-      guard !isOld, let value = try view.value(Spaces.incidents, key),
-        let incident = incident(key, value)
-      else { continue }
-      incidents.append(incident)
+    var end = position.newest
+    for tree in try trees(view) where incidents.count < limit {
+      let newest = try Self.newest(view, tree)
+      var reached = end[tree] ?? IncidentPosition.Newest()
+      // Numbers become smaller when a forged last one was found; then all reports are returned again.
+      if reached.other > newest.other { reached.other = 0 }
+      if reached.write > newest.write { reached.write = 0 }
+      func read(after last: UInt64, through end: UInt64) throws(StoreError) -> UInt64 {
+        var last = last
+        let prefix = StoreKey.prefix(tree)
+        try view.walk(Spaces.incidents, .atOrAfter(prefix + StoreKey.number(last + 1))) {
+          key, value in
+          let key = Bytes(key)
+          guard key.starts(with: prefix) else { return .stop }
+          guard key.count == Self.keyLength else { return .next }
+          let number = StoreKey.number(atEndOf: key)
+          guard number <= end else { return .stop }
+          last = number
+          if let incident = incident(key, Bytes(value)), isWanted(incident) {
+            incidents.append(incident)
+          }
+          return incidents.count < limit ? .next : .stop
+        }
+        return last
+      }
+      reached.other = try read(after: reached.other, through: writes - 1)
+      if incidents.count < limit {
+        let last = try read(after: writes - 1 + reached.write, through: .max - 1)
+        reached.write = last - (writes - 1)
+      }
+      end[tree] = reached
     }
-    return incidents
+    return IncidentWindow(incidents: incidents, end: IncidentPosition(end))
   }
 
-  static func all(_ view: any OrderedView) throws(StoreError) -> [Incident] {
-    var incidents: [Incident] = []
-    for (key, value) in try view.entries(Spaces.incidents, prefix: []) {
-      if let incident = incident(key, value) { incidents.append(incident) }
+  /// Whether there is a report of a kind that a closure tells.
+  static func contains(
+    _ view: any OrderedView, where isSought: (Incident) -> Bool
+  ) throws(StoreError) -> Bool {
+    let found = try window(view, after: IncidentPosition(), limit: 1, where: isSought)
+    return !found.incidents.isEmpty
+  }
+
+  /// The trees of which there are reports.
+  private static func trees(_ view: any OrderedView) throws(StoreError) -> [TreeID] {
+    var trees: [TreeID] = []
+    try view.walkKeys(Spaces.incidents, .atOrAfter([])) { key, _ in
+      let key = Bytes(key)
+      guard key.count == keyLength else { return .next }
+      trees.append(StoreKey.tree(key))
+      return StoreKey.end(of: Bytes(key.prefix(4))).map { .jump($0) } ?? .stop
     }
-    return incidents
+    return trees
+  }
+
+  /// The numbers of a tree's newest reports; no report gets the last number that there is.
+  private static func newest(
+    _ view: any OrderedView, _ tree: TreeID
+  ) throws(StoreError) -> IncidentPosition.Newest {
+    let prefix = StoreKey.prefix(tree)
+    let write = try newest(view, prefix, in: writes...(.max - 1))
+    let other = try newest(view, prefix, in: 1...(writes - 1))
+    return IncidentPosition.Newest(write: write.map { $0 - writes + 1 } ?? 0, other: other ?? 0)
   }
 
   /// A report by its record; nil when that cannot be read.

@@ -63,7 +63,7 @@ struct Repairer {
       let order = isOfTree ? try Trees.info(repair.tx, tree)?.order : nil
       let words = RecordName.words(space, place.key, order)
       let incident = Incident(kind: .rangeUnreadable, tree: tree, place: words, bytes: [])
-      guard try !Incidents.all(repair.tx).contains(incident) else { return }
+      guard try !Incidents.contains(repair.tx, where: { $0 == incident }) else { return }
       repair.tx.frees = true
       try Incidents.add(repair.tx, incident)
     }

@@ -103,7 +103,8 @@ extension BackendCheck {
           found += some
           if some.count < 2 { break }
         }
-        return (found, try view.incidents())
+        let window = try view.incidents(after: IncidentPosition(), limit: 1) { _ in true }
+        return (found, window.incidents + (try view.incidents(after: window.end)))
       }
       let expected = try ModelView(pair.model).metadataNames(pair.tree, after: nil, limit: 99)
       try requireEqual(found.map { Array($0.utf8) }, expected.map { Array($0.utf8) }, "the names")

@@ -167,16 +167,27 @@ package final class ModelView: StorageView {
     try model.tree(tree).indexes.map { IndexStatus(definition: $0, state: .ready) }
   }
 
-  package func incidents() -> [Incident] { model.incidents }
-
-  package func incidents(after position: IncidentPosition) -> [Incident] {
-    let trees = Set(model.incidents.map(\.tree)).sorted()
-    return trees.flatMap { tree in
-      let known = position.newest[tree] ?? IncidentPosition.Newest()
+  package func incidents(
+    after position: IncidentPosition, limit: Int, where isWanted: (Incident) -> Bool
+  ) -> IncidentWindow {
+    let parts: [(WritableKeyPath<IncidentPosition.Newest, UInt64>, isWrite: Bool)] = [
+      (\.other, false), (\.write, true),
+    ]
+    var incidents: [Incident] = []
+    var end = position.newest
+    for tree in Set(model.incidents.map(\.tree)).sorted() {
       let reports = model.incidents.filter { $0.tree == tree }
-      return reports.filter { $0.kind != .writeSetAside }.dropFirst(Int(clamping: known.other))
-        + reports.filter { $0.kind == .writeSetAside }.dropFirst(Int(clamping: known.write))
+      for (part, isWrite) in parts {
+        let known = end[tree]?[keyPath: part] ?? 0
+        let rest = reports.filter { ($0.kind == .writeSetAside) == isWrite }
+          .dropFirst(Int(clamping: known))
+        for incident in rest where incidents.count < limit {
+          end[tree, default: .init()][keyPath: part] += 1
+          if isWanted(incident) { incidents.append(incident) }
+        }
+      }
     }
+    return IncidentWindow(incidents: incidents, end: IncidentPosition(end))
   }
 
   package func incidentPosition() -> IncidentPosition {
