@@ -28,7 +28,8 @@ extension StorageConfiguration {
       elsewhere: { directory, options in .lmdb(at: directory, options: options, lmdb: lmdb) })
     return StorageConfiguration(
       name: "lmdb", location: directory, options: options, salvage: salvage,
-      reading: { (directory) throws(StoreError) in try LMDBSharedStore(at: directory, lmdb) }
+      reading: { (directory) throws(StoreError) in try LMDBSharedStore(at: directory, lmdb) },
+      files: { ["data.mdb", "lock.mdb"].contains($0) }
     ) { (options) throws(StoreError) in
       try LMDBBackend.open(LMDBStore(at: directory, lmdb), name: "lmdb", options: options)
     }

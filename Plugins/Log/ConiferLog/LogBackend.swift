@@ -26,7 +26,8 @@ extension StorageConfiguration {
       name: "log", location: directory, options: options, salvage: salvage,
       reading: { (directory) throws(StoreError) in
         try LogReader(at: directory, log, files: SystemFiles())
-      }
+      },
+      files: { ["manifest", "manifest.new"].contains($0) || FileName($0) != nil }
     ) { (options) throws(StoreError) in
       try LogBackend.open(LogStore(at: directory, log), name: "log", options: options)
     }

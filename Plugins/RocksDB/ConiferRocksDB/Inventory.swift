@@ -11,7 +11,7 @@
   /// apply.
   enum Inventory {
     static let name = "conifer.files"
-    private static let draft = "conifer.files.new"
+    static let draft = "conifer.files.new"
     private static let title = "Conifer RocksDB files 1"
 
     /// Lists the files of a closed store.

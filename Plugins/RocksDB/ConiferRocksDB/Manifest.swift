@@ -16,6 +16,9 @@
   /// `VersionEdit::EncodeTo` of version 7; fields of later versions that others may pass over are
   /// passed over).
   struct Manifest {
+    /// The next text of `CURRENT`, before it is given the name.
+    static let draft = "CURRENT.draft"
+
     /// The sorted files, by their numbers.
     private var files: Set<UInt64> = []
     /// The newest sequence number that a sorted file is known to have held.
@@ -76,8 +79,8 @@
       guard let (manifest, end) = Self.read(bytes), end > 0, end == bytes.count,
         try manifest.isWhole(with: all, directory)
       else { return }
-      try System.write(Bytes((list.name + "\n").utf8), to: directory + "/CURRENT.draft")
-      try System.rename(directory + "/CURRENT.draft", to: directory + "/CURRENT")
+      try System.write(Bytes((list.name + "\n").utf8), to: "\(directory)/\(draft)")
+      try System.rename("\(directory)/\(draft)", to: directory + "/CURRENT")
     }
 
     /// Whether sorted files and logs hold all that was ever synced: the listed files exist, and the

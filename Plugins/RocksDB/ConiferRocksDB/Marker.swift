@@ -86,6 +86,12 @@
       try System.rename(directory + "/" + draft, to: directory + "/" + name)
     }
 
+    /// Whether a name is that of a file of a store, RocksDB's own among them.
+    @Sendable static func isName(_ file: String) -> Bool {
+      [name, draft, Inventory.name, Inventory.draft, Manifest.draft, Reserve.name].contains(file)
+        || isRocksDB(file)
+    }
+
     /// Whether a name is one of RocksDB's file names.
     static func isRocksDB(_ name: String) -> Bool {
       name == "CURRENT" || name == "IDENTITY" || name == "LOCK" || name == "LOG"

@@ -31,7 +31,8 @@
           .rocksdb(at: directory, options: options, rocksdb: rocksdb)
         })
       return StorageConfiguration(
-        name: "rocksdb", location: directory, options: options, salvage: salvage
+        name: "rocksdb", location: directory, options: options, salvage: salvage,
+        files: Marker.isName
       ) { (options) throws(StoreError) in
         try RocksDBBackend.open(
           RocksDBStore(at: directory, rocksdb), name: "rocksdb", options: options)

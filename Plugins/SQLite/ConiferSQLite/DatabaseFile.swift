@@ -23,6 +23,13 @@ struct DatabaseFile {
     kind: "sqlite", main: "conifer.sqlite",
     later: ["conifer.sqlite-wal", "conifer.sqlite-journal"])
 
+  /// Whether a name is that of a database, whole or being made, or of what SQLite keeps beside one.
+  @Sendable static func isName(_ name: String) -> Bool {
+    [files.main, files.main + ".new"].contains { database in
+      ["", "-wal", "-shm", "-journal"].contains { name == database + $0 }
+    }
+  }
+
   init(directory: String, options: SQLiteOptions, customSync: CustomSync? = Platform.customSync) {
     path = directory + "/" + Self.files.main
     self.options = options

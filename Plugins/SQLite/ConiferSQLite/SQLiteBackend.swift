@@ -30,7 +30,8 @@ extension StorageConfiguration {
       elsewhere: { directory, options in .sqlite(at: directory, options: options, sqlite: sqlite) })
     return StorageConfiguration(
       name: "sqlite", location: directory, options: options, salvage: salvage,
-      reading: { (directory) throws(StoreError) in try SQLiteReader(at: directory, sqlite) }
+      reading: { (directory) throws(StoreError) in try SQLiteReader(at: directory, sqlite) },
+      files: DatabaseFile.isName
     ) { (options) throws(StoreError) in
       try SQLiteBackend.open(SQLiteStore(at: directory, sqlite), name: "sqlite", options: options)
     }

@@ -26,9 +26,7 @@ extension StorageConfiguration {
   ) -> StorageConfiguration {
     guard hasServer else { return self }
     let storage = self
-    return StorageConfiguration(
-      name: name, location: location, options: options, salvage: salvage, reading: reading
-    ) { (options) throws(StoreError) in
+    return opened { (options) throws(StoreError) in
       let backend = try storage.with(options).open()
       if let location = storage.location { mark(location) }
       // Writes of other processes that were restored would be sent again.

@@ -1,4 +1,5 @@
 import Conifer
+import ConiferLMDB
 import ConiferSQLite
 import ConiferServer
 import ConiferStorage
@@ -288,6 +289,17 @@ enum GuideSamples {
     let explained = try await database.explain(room.queryOrdered(byChild: "age"))
     if let index = explained.lookup.hint { show("add \(index.rule)") }
     for incident in try await database.incidents().incidents { show("\(incident)") }
+  }
+
+  static func move(
+    _ earlier: String, _ directory: String, _ show: @escaping @Sendable (String) -> Void
+  ) async throws -> Database {
+    let storage = StorageConfiguration.sqlite(at: directory)
+    _ = try await StorageMigration(from: .lmdb(at: earlier), to: storage).run { progress in
+      show("\(progress.step): \(progress.done) of \(progress.total) bytes")
+    }
+    let database = Database(DatabaseConfiguration(namespace: "my-app", storage: storage))
+    return database
   }
 
   static func watch(

@@ -9,8 +9,9 @@ extension StorageConfiguration {
   public static func journal(
     at directory: String, options: StorageOptions = StorageOptions()
   ) -> StorageConfiguration {
-    StorageConfiguration(name: "journal", location: directory, options: options) {
-      (options) throws(StoreError) in
+    StorageConfiguration(
+      name: "journal", location: directory, options: options, files: { $0 == JournalStore.name }
+    ) { (options) throws(StoreError) in
       try JournalBackend.open(JournalStore(at: directory), name: "journal", options: options)
     }
   }

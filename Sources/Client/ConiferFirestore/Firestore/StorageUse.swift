@@ -57,9 +57,7 @@ extension StorageConfiguration {
   /// Opening blocks its thread until then, as an engine may, which has a thread of its own.
   func opened(after use: StorageUse) -> StorageConfiguration {
     let storage = self
-    return StorageConfiguration(
-      name: name, location: location, options: options, salvage: salvage
-    ) { (options) throws(StoreError) in
+    return opened { (options) throws(StoreError) in
       use.block()
       return try storage.with(options).open()
     }

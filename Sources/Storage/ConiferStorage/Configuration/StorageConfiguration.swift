@@ -14,11 +14,17 @@ public struct StorageConfiguration: Sendable {
   package let salvage: SalvageMethod?
   /// Opens the files for reading beside their owner; nil for kinds that cannot be read so.
   package let reading: Reading?
-  private let opener: @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
+  /// Which names are those of its files; nil for kinds that do not tell.
+  let files: FileNames?
+  private var opener: @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
 
   /// Opens a store's directory for reading beside its owner, without making or changing anything in it that
   /// its owner could notice.
   public typealias Reading = @Sendable (_ directory: String) throws(StoreError) -> any ReadableStore
+
+  /// Whether a name in a store's directory is that of a file which stores of the kind make there, such as a journal of SQLite
+  /// beside its database; those of ``OwnerLock`` and of what every backend keeps do not count.
+  public typealias FileNames = @Sendable (_ name: String) -> Bool
 
   /// A configuration, as a plugin or a backend from outside the package makes it.
   ///
@@ -29,11 +35,13 @@ public struct StorageConfiguration: Sendable {
   ///   - salvage: how a damaged store of this kind is salvaged, if it can be.
   ///   - reading: opens the store for reading beside its owner; nil where that cannot be done, so that
   ///     ``openReader()`` refuses.
+  ///   - files: which names are those of its files; nil when it does not tell, so that ``StorageMigration`` moves the store,
+  ///     and leaves the earlier files to the app.
   ///   - open: opens the backend with the options it is given, which may be others than these; called
   ///     once for each `open()`.
   public init(
     name: String, location: String?, options: StorageOptions, salvage: SalvageMethod? = nil,
-    reading: Reading? = nil,
+    reading: Reading? = nil, files: FileNames? = nil,
     open: @escaping @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
   ) {
     self.name = name
@@ -41,6 +49,7 @@ public struct StorageConfiguration: Sendable {
     self.options = options
     self.salvage = salvage
     self.reading = reading
+    self.files = files
     self.opener = open
   }
 
@@ -60,6 +69,15 @@ public struct StorageConfiguration: Sendable {
   public func with(_ options: StorageOptions) -> StorageConfiguration {
     var other = self
     other.options = options
+    return other
+  }
+
+  /// The same storage, opened in another way.
+  package func opened(
+    by open: @escaping @Sendable (StorageOptions) throws(StoreError) -> any StorageBackend
+  ) -> StorageConfiguration {
+    var other = self
+    other.opener = open
     return other
   }
 

@@ -53,12 +53,13 @@ package struct StoreCopier {
   /// Copies from a place on.
   package func run(from place: CopyPosition) async throws {
     let trees = try await makeTrees()
+    // It may have been raised since an earlier part was copied.
+    if let floor = try source.inspect({ try $0.queueFloor() }) {
+      try await commit([.raiseQueueFloor(floor)])
+    }
     for phase in CopyPosition.Phase.allCases where isLeft(phase, place) {
       switch phase {
       case .queues:
-        if let floor = try source.inspect({ try $0.queueFloor() }) {
-          try await commit([.raiseQueueFloor(floor)])
-        }
         for (info, copy) in trees {
           try await copyQueues(info, copy)
           try await copyPins(info, copy)
@@ -275,19 +276,44 @@ package struct StoreCopier {
   /// Copies the reports that the target lacks; it may have some of its own besides.
   private func copyIncidents(_ trees: [(TreeInfo, TreeID)]) async throws {
     let numbers = Dictionary(uniqueKeysWithValues: trees.map { ($0.0.id, $0.1) })
-    var known: [Incident: Int] = [:]
-    for incident in try target.inspect({ try $0.incidents() }) { known[incident, default: 0] += 1 }
-    for incident in try source.inspect({ try $0.incidents() }) {
-      let copy = Incident(
+    func renumbered(_ incident: Incident) -> Incident {
+      Incident(
         kind: incident.kind, tree: numbers[incident.tree] ?? TreeID(rawValue: 0),
         place: incident.place, bytes: incident.bytes)
-      if let count = known[copy], count > 0 {
-        known[copy] = count - 1
-      } else {
-        try await commit([.report(copy)])
+    }
+    // Their bytes may be too many for the memory.
+    var known: [ReportName: Int] = [:]
+    try target.inspect { view in
+      try view.forEachIncident { known[ReportName($0), default: 0] += 1 }
+    }
+    var end = IncidentPosition()
+    while true {
+      let position = end
+      let window = try source.inspect {
+        try $0.incidents(after: position, limit: 100) { _ in true }
       }
+      var new: [StorageEdit] = []
+      for report in window.incidents.map(renumbered) {
+        let name = ReportName(report)
+        if let count = known[name], count > 0 {
+          known[name] = count - 1
+        } else {
+          new.append(.report(report))
+        }
+      }
+      if !new.isEmpty { try await commit(new) }
+      guard window.incidents.count == 100 else { return }
+      end = window.end
     }
   }
+}
+
+/// What tells a report from others, without its bytes.
+private struct ReportName: Hashable {
+  let tree: TreeID
+  let fingerprint: UInt64
+
+  init(_ incident: Incident) { (tree, fingerprint) = (incident.tree, incident.fingerprint) }
 }
 
 extension TreeWalk.Piece {

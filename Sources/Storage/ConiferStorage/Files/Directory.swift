@@ -176,36 +176,51 @@ package enum Directory {
   ///
   /// - Throws: `denied`, `io`.
   package static func series(like base: String) throws(StoreError) -> [String] {
-    let parent = Platform.parent(of: base)
-    let start = parent.hasSuffix("/") ? parent : parent + "/"
-    return try names(in: parent).map { start + $0 }.filter { path in
-      guard path.utf8.starts(with: base.utf8) else { return false }
-      let rest = path.utf8.dropFirst(base.utf8.count)
+    // The last name is compared, and the rest of the path kept as it is spelled.
+    let slash = base.utf8.lastIndex(of: UInt8(ascii: "/"))
+    let start = slash.map { base.utf8.index(after: $0) } ?? base.startIndex
+    let (place, name) = (String(base[..<start]), base[start...])
+    return try names(in: Platform.parent(of: base)).filter { found in
+      guard found.utf8.starts(with: name.utf8) else { return false }
+      let rest = found.utf8.dropFirst(name.utf8.count)
       let digits = UInt8(ascii: "0")...UInt8(ascii: "9")
       return rest.isEmpty
         || rest.first == UInt8(ascii: "-") && rest.count > 1
           && rest.dropFirst().allSatisfy(digits.contains)
-    }
+    }.map { place + $0 }
+  }
+
+  /// Removes a file; what is not there is no error.
+  ///
+  /// - Throws: `denied`, `io`.
+  static func removeFile(_ path: String) throws(StoreError) {
+    guard unlink(path) == 0 || errno == ENOENT else { throw Platform.error(errno, "remove", path) }
   }
 
   /// Removes a file, or a directory with all in it; what is not there is no error.
   package static func remove(_ path: String) {
-    if unlink(path) == 0 || errno == ENOENT { return }
+    if unlink(path) == 0 || errno == ENOENT || isLink(path) { return }
     for name in (try? names(in: path)) ?? [] { remove("\(path)/\(name)") }
     rmdir(path)
   }
 
-  /// Puts bytes under a name, durably, whole or not at all.
+  /// Puts bytes under a name, durably, whole or not at all. A process that is killed meanwhile may leave
+  /// a draft, `NAME.new`, which the next call replaces.
   ///
   /// - Throws: `denied`, `full`, `io`.
   package static func put(_ bytes: Bytes, at path: String) throws(StoreError) {
     let draft = path + ".new"
-    try write(draft) { (file) throws(StoreError) in
-      try append(bytes, to: file, draft)
-      let number = Platform.sync(file)
-      guard number == 0 else { throw Platform.error(number, "sync", draft) }
+    do throws(StoreError) {
+      try write(draft) { (file) throws(StoreError) in
+        try append(bytes, to: file, draft)
+        let number = Platform.sync(file)
+        guard number == 0 else { throw Platform.error(number, "sync", draft) }
+      }
+      try move(draft, to: path)
+    } catch {
+      unlink(draft)
+      throw error
     }
-    try move(draft, to: path)
     try Platform.syncDirectory(Platform.parent(of: path), isFull: true)
   }
 

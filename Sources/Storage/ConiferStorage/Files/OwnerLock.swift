@@ -185,7 +185,7 @@ public final class OwnerLock: Sendable {
     try text(in: directory).kind == .damaged
   }
 
-  private static func text(in directory: String) throws(StoreError) -> OwnerText {
+  static func text(in directory: String) throws(StoreError) -> OwnerText {
     OwnerText(try Directory.contents(directory + "/owner", limit: 512) ?? [])
   }
 

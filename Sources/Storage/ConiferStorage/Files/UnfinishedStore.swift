@@ -8,6 +8,8 @@ package import ConiferKeyValue
 package enum UnfinishedStore {
   /// The file's name in the store's directory.
   package static let file = "unfinished"
+  /// What a process that is killed while it marks a store may leave.
+  static let draft = file + ".new"
 
   @TaskLocal private static var isMaking = false
 
@@ -35,8 +37,54 @@ package enum UnfinishedStore {
   ///
   /// - Throws: `denied`, `io`.
   package static func finish(_ directory: String) throws(StoreError) {
-    for name in [file, file + ".new"] { Directory.remove("\(directory)/\(name)") }
+    Directory.remove("\(directory)/\(draft)")
+    try Directory.removeFile("\(directory)/\(file)")
     try Platform.syncDirectory(directory)
+  }
+
+  /// Whether no store was ever made in a directory: what a process leaves there that ends before it marks it is nothing, and
+  /// so are the files of others.
+  ///
+  /// - Throws: `denied`, `io`.
+  static func isNothing(_ directory: String, _ names: StoreNames) throws(StoreError) -> Bool {
+    guard !Directory.isMissing(directory) else { return true }
+    guard try Set(names.all(in: directory)).isSubset(of: ["owner", draft]) else { return false }
+    return try OwnerLock.text(in: directory).kind == .none
+  }
+
+  /// Removes a marked store, the mark last, so that half of it can never be opened, and then its directory when nothing else
+  /// is in it; also a directory in which no store was made.
+  ///
+  /// - Parameters:
+  ///   - names: what of it is the store's; all else stays.
+  ///   - isMeant: whether the mark is that of the store to be removed; asked when nobody else can change it. Another
+  ///     store stays: somebody may have made it there when another process had removed this one.
+  /// - Returns: whether nothing is left of what was to be removed.
+  static func remove(
+    _ directory: String, _ names: StoreNames, if isMeant: () throws(StoreError) -> Bool
+  ) -> Bool {
+    let lock = try? making { () throws(StoreError) in try OwnerLock(path: directory + "/owner") }
+    guard let lock else { return Directory.isMissing(directory) }
+    defer { lock.release() }
+    do throws(StoreError) {
+      if try !isMeant() {
+        guard try isNothing(directory, .untold) else { return true }
+      }
+      // While anything of the store is there, the owner's file says so.
+      for kept in [[file, "owner"], [file]] {
+        for name in try names.all(in: directory) where !kept.contains(name) {
+          Directory.remove("\(directory)/\(name)")
+        }
+        guard try Set(names.all(in: directory)).isSubset(of: kept) else { return false }
+      }
+      try Platform.syncDirectory(directory)
+    } catch {
+      return false
+    }
+    Directory.remove("\(directory)/\(file)")
+    // It stays where it is a volume of its own, or has files of others.
+    Directory.removeEmpty(directory)
+    return Directory.isMissing("\(directory)/\(file)")
   }
 
   /// Lets a closure open stores that are marked.

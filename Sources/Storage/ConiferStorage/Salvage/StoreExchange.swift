@@ -17,7 +17,7 @@ struct StoreExchange {
 
   /// Files that stay where they are.
   private static let kept: Set<String> = [
-    "owner", UnfinishedStore.file, UnfinishedStore.file + ".new",
+    "owner", UnfinishedStore.file, UnfinishedStore.draft,
   ]
 
   let location: String
@@ -29,13 +29,16 @@ struct StoreExchange {
   /// The directory in which a store is salvaged.
   static func salvageDirectory(_ location: String) -> String { location + ".salvage" }
 
-  private static func firstAside(_ location: String) -> String { location + ".damaged" }
+  /// The name for the files that a salvage of a place sets aside, by the salvage's number.
+  private static func aside(_ location: String, _ number: Int) -> String {
+    location + (number == 1 ? ".damaged" : ".damaged-\(number)")
+  }
 
   /// The directories with the files of a place's damaged stores.
   ///
   /// - Throws: `denied`, `io`.
   static func setAside(_ location: String) throws(StoreError) -> [String] {
-    try Directory.series(like: firstAside(location))
+    try Directory.series(like: aside(location, 1))
   }
 
   /// The number in the name for the old files: the number of earlier salvages plus one.
@@ -47,20 +50,28 @@ struct StoreExchange {
   init(_ location: String) throws(StoreError) {
     self.location = location
     reached = nil
-    let base = Self.firstAside(location)
-    var (name, number) = (base, 1)
-    while !Directory.isMissing(name) {
+    var number = 1
+    while !Directory.isMissing(Self.aside(location, number)) {
       number += 1
-      name = "\(base)-\(number)"
       guard number < 10_000 else {
         throw StoreError(
           .foreign,
-          "There is no free name such as \(base) for the files of a damaged store. Make room, or use "
-            + "conifer salvage.")
+          "There is no free name such as \(Self.aside(location, 1)) for the files of a damaged store. "
+            + "Make room, or use conifer salvage.")
       }
     }
-    aside = name
+    aside = Self.aside(location, number)
     self.number = number
+  }
+
+  /// Has the salvages of a store count for the place that it moves to, by empty directories of their names: each may have lost
+  /// numbers of writes, and the next one begins above all of them.
+  ///
+  /// - Throws: `foreign`, `denied`, `full`, `io`.
+  static func count(salvagesOf location: String, at other: String) throws(StoreError) {
+    for number in 1..<(try StoreExchange(location).number) {
+      _ = try Directory.make(aside(other, number))
+    }
   }
 
   /// The exchange that a store's mark describes, or nil.

@@ -149,90 +149,34 @@ struct Migration {
   }
 
   private func copy(_ marker: inout MigrationMarker) async throws -> String {
-    try await StoreOptions.opened(
+    var current = marker
+    let bars = Bars(console)
+    defer { bars.finish() }
+    let digest = try await StoreOptions.opened(
       try source.configuration(role: .authority), telling: console
     ) { source in
       try await StoreOptions.opened(try target.configuration(), isMaking: true) { target in
-        var isSecond = false
-        while true {
-          var difference: String
-          do {
-            try await copy(source, target, &marker)
-            try await buildIndexes(target)
-            let (mine, theirs) = try await digests(source, target)
-            if mine == theirs {
-              marker.digest = mine.text
-              marker.place.phase = .done
-              try marker.write(self.target.directory)
-              return mine.text
-            }
-            difference = mine.difference(from: theirs) ?? ""
-          } catch let error as StoreError where error.code == .invalid {
-            difference = error.message
-          }
-          // The source was changed between two runs: once more, from the beginning.
-          guard !isSecond else {
-            throw Failure(
-              "unfaithful", .internal,
-              "The copy is not what the source is (\(difference)). The source is as it was; please "
-                + "report this.")
-          }
-          isSecond = true
-          marker.place = CopyPosition()
-          try marker.write(self.target.directory)
-          for info in try target.inspect({ try $0.trees() }) {
-            try await target.commit([.wipe(info.id)])
-          }
+        let copy = FaithfulCopy(source: source, target: target) { place in
+          current.place = place
+          try current.write(self.target.directory)
+        } advanced: {
+          bars.advance($0, $1, $2)
+        }
+        do {
+          return try await copy.run(from: current.place)
+        } catch let difference as FaithfulCopy.Difference {
+          throw Failure(
+            "unfaithful", .internal,
+            "The copy is not what the source is (\(difference.place)). The source is as it was; please "
+              + "report this.")
         }
       }
     }
-  }
-
-  private func copy(
-    _ source: any StorageBackend, _ target: any StorageBackend, _ marker: inout MigrationMarker
-  ) async throws {
-    var current = marker
-    var progress = Progress("copying  ", total: try Self.size(source), console)
-    defer { progress.finish() }
-    var copier = StoreCopier(source: source, target: target) { place in
-      current.place = place
-      try current.write(self.target.directory)
-    }
-    copier.advanced = { progress.advance(to: $0) }
-    try await copier.run(from: marker.place)
     marker = current
-  }
-
-  /// Builds the indexes of the new store, so that it answers as quickly as the source from the first query on.
-  private func buildIndexes(_ target: any StorageBackend) async throws {
-    while try Self.isBuilding(target), try await target.tidy(.milliseconds(500)) {}
-  }
-
-  private static func isBuilding(_ backend: any StorageBackend) throws -> Bool {
-    try backend.inspect { view in
-      try view.trees().contains { tree in
-        if tree.order == .documents, let documents = view as? any DocumentView {
-          return try documents.documentIndexes(tree.id).contains { $0.state != .ready }
-        }
-        return try view.indexes(tree.id).contains { $0.state != .ready }
-      }
-    }
-  }
-
-  private func digests(
-    _ source: any StorageBackend, _ target: any StorageBackend
-  ) async throws -> (StoreDigest, StoreDigest) {
-    let size = try Self.size(source)
-    var progress = Progress("comparing", total: 2 * size, console)
-    defer { progress.finish() }
-    let mine = try await StoreDigest.of(source) { progress.advance(to: $0) }
-    let theirs = try await StoreDigest.of(target) { progress.advance(to: size + $0) }
-    return (mine, theirs)
-  }
-
-  /// About how many bytes of data there are.
-  private static func size(_ backend: any StorageBackend) throws -> Int {
-    try backend.inspect { min(try $0.usage(nil).rawLeafBytes, 1 << 60) }
+    marker.digest = digest.text
+    marker.place.phase = .done
+    try marker.write(target.directory)
+    return digest.text
   }
 
   /// Refuses to set a source aside that was written to after it was copied.
@@ -248,5 +192,28 @@ struct Migration {
         "The source was changed after it was migrated: migrate it anew into another directory, "
           + "nothing was set aside.")
     }
+  }
+}
+
+/// A bar for each step of a copy, one after the other.
+private final class Bars {
+  private let console: Console
+  private var current: (step: FaithfulCopy.Step, bar: Progress)?
+
+  init(_ console: Console) { self.console = console }
+
+  func advance(_ step: FaithfulCopy.Step, _ done: Int, _ total: Int) {
+    if current?.step != step {
+      finish()
+      current = (
+        step, Progress(step == .copying ? "copying  " : "comparing", total: total, console)
+      )
+    }
+    current?.bar.advance(to: done)
+  }
+
+  func finish() {
+    current?.bar.finish()
+    current = nil
   }
 }

@@ -34,12 +34,6 @@ extension Platform {
     return Int(status.st_size)
   }
 
-  /// Whether a path names a symbolic link.
-  static func isLink(_ path: String) -> Bool {
-    var status = stat()
-    return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFLNK
-  }
-
   /// Whether a path names a directory of this user, and no link to one.
   static func isOwnDirectory(_ path: String) -> Bool {
     var status = stat()

@@ -64,7 +64,7 @@ struct ScratchCopy {
 
   /// The first link among the names in a directory.
   private static func link(in directory: String) throws(StoreError) -> String? {
-    try Directory.names(in: directory).map { "\(directory)/\($0)" }.first(where: Platform.isLink)
+    try Directory.names(in: directory).map { "\(directory)/\($0)" }.first(where: Directory.isLink)
   }
 
   /// Copies a file; only what goes wrong with the store's own is told as it is.

@@ -1,6 +1,5 @@
 import ConiferDocument
 import ConiferKeyValue
-import ConiferStorage
 import ConiferTree
 
 /// One number for all that a store holds, whatever backend keeps it and however its pieces are cut:
@@ -8,20 +7,20 @@ import ConiferTree
 /// and reports, each with its tree's name and its place.
 ///
 /// The backends' own numbers of trees do not count, and neither do bytes on disk.
-struct StoreDigest: Equatable {
+package struct StoreDigest: Equatable {
   /// The parts of a digest, by tree and kind.
-  private(set) var sums: [String: UInt64] = [:]
-  private(set) var counts: [String: Int] = [:]
+  package private(set) var sums: [String: UInt64] = [:]
+  package private(set) var counts: [String: Int] = [:]
 
   /// All of it in 16 hexadecimal digits.
-  var text: String {
+  package var text: String {
     var sum: UInt64 = 0
     for (part, value) in sums { sum &+= Self.hash("\(part) \(value) \(counts[part] ?? 0)".utf8) }
     return sum.hex
   }
 
   /// A description of the first part in which two digests differ; nil when they are equal.
-  func difference(from other: StoreDigest) -> String? {
+  package func difference(from other: StoreDigest) -> String? {
     for part in Set(sums.keys).union(other.sums.keys).sorted()
     where sums[part] != other.sums[part]
       || counts[part] != other.counts[part]
@@ -50,7 +49,7 @@ extension StoreDigest {
   /// Reads a whole store.
   ///
   /// - Parameter advanced: gets the approximate number of bytes of the cache that were read.
-  static func of(
+  package static func of(
     _ backend: any StorageBackend, _ advanced: @escaping (Int) -> Void = { _ in }
   ) async throws -> StoreDigest {
     var digest = StoreDigest()
@@ -81,11 +80,14 @@ extension StoreDigest {
       }
     }
     let names = Dictionary(uniqueKeysWithValues: trees.map { ($0.id, $0.name) })
-    for (index, incident) in try backend.inspect({ try $0.incidents() }).enumerated() {
-      digest.add(
-        "reports",
-        "\(index) \(incident.kind) \(names[incident.tree] ?? "") \(incident.place) \(incident.bytes)"
-      )
+    try backend.inspect { view in
+      var index = 0
+      try view.forEachIncident { incident in
+        let tree = names[incident.tree] ?? ""
+        digest.add(
+          "reports", "\(index) \(incident.kind) \(tree) \(incident.place) \(incident.bytes)")
+        index += 1
+      }
     }
     return digest
   }

@@ -1,0 +1,226 @@
+import ConiferKeyValue
+
+/// The directories of a migration, and what their marks say of it.
+///
+/// The new one is marked from before anything of it is there. When both hold the same, the earlier one is marked as moved,
+/// while it is still open: from that moment on the new one counts, and nobody can open the earlier one again.
+struct MigrationPlaces {
+  /// What is to be done.
+  enum State {
+    /// There is neither an earlier nor a new storage.
+    case nothing
+    /// The earlier one is to be copied, and the new one may have a part of it, as its mark says.
+    case copying(MigrationMark?)
+    /// All was copied, and the new one has its mark yet.
+    case copied
+    /// The new one counts.
+    case settled
+  }
+
+  /// The earlier storage's.
+  let from: String
+  /// The new storage's.
+  let to: String
+  /// What of the earlier directory is the storage's.
+  private let earlierNames: StoreNames
+  /// What of the new directory is, or will be, the storage's.
+  private let newNames: StoreNames
+
+  /// The directories of two storages.
+  ///
+  /// - Throws: `invalid` for storages without files, and for directories that are within one another.
+  init(_ source: StorageConfiguration, _ target: StorageConfiguration) throws(StoreError) {
+    guard let from = source.root, let to = target.root else {
+      throw StoreError(.invalid, "Storage in memory cannot be moved: name two that keep files.")
+    }
+    self.init(
+      from: Self.normal(from), to: Self.normal(to), StoreNames(source.files),
+      StoreNames(target.files))
+    guard Self.areApart(self.from, self.to) else { throw overlap }
+  }
+
+  private init(from: String, to: String, _ earlierNames: StoreNames, _ newNames: StoreNames) {
+    (self.from, self.to) = (from, to)
+    (self.earlierNames, self.newNames) = (earlierNames, newNames)
+  }
+
+  /// Ends a move out of the new directory, when this one goes back there.
+  ///
+  /// - Throws: `busy`, `denied`, `io`.
+  func endMoveBefore() throws(StoreError) {
+    guard let id = try MovedStore.id(of: to) else { return }
+    let (isOver, hasFiles) = (try MovedStore.isOver(to), try hasFiles)
+    guard isOver || hasFiles else { return }
+    let before = MigrationPlaces(from: to, to: from, newNames, earlierNames)
+    if try MigrationMark(of: from)?.id == id { try before.finish() }
+    // Where nothing is left to be moved here, nothing is in the way.
+    if let left = try before.removeMoved(), hasFiles {
+      throw StoreError(
+        .denied,
+        "\(left) has the files of a storage that was moved out of it, and that cannot be removed: remove "
+          + "them, then start the move again.")
+    }
+  }
+
+  /// What is to be done.
+  ///
+  /// - Throws: `foreign` when the source of an unfinished copy is gone or was moved elsewhere, and when
+  ///   the new storage is being made by somebody else; `busy`, `denied`, `io`.
+  func state() throws(StoreError) -> State {
+    if let mark = try MigrationMark(of: to) {
+      if try isMoved(mark) { return .copied }
+      guard try hasFiles, try !MovedStore.isOver(from) else {
+        throw StoreError(
+          .foreign,
+          "The store in \(to) is not whole, and \(from), from which it is filled, is gone or was moved "
+            + "elsewhere: bring that back. Without it, remove \(to) to begin anew.")
+      }
+      return .copying(mark)
+    }
+    if try MovedStore.id(of: to) != nil, try !hasFiles { return .nothing }
+    // What somebody else is making there, or a later version, does not count.
+    if try StoreExchange.finish(to) == nil { try UnfinishedStore.check(to) }
+    guard try UnfinishedStore.isNothing(to, newNames) else { return .settled }
+    guard try hasFiles else { return .nothing }
+    // What the new one held is gone: the writes of before may have been sent since.
+    return try MovedStore.isOver(from) ? .settled : .copying(nil)
+  }
+
+  /// Whether anything of the earlier storage is there.
+  private var hasFiles: Bool {
+    get throws(StoreError) { try !UnfinishedStore.isNothing(from, earlierNames) }
+  }
+
+  /// Makes the new directory ours.
+  ///
+  /// - Throws: `invalid` when its path led into the earlier one, `busy` when somebody else makes a store there, `denied`,
+  ///   `full`, `io`.
+  func begin() throws(StoreError) -> MigrationMark {
+    try Platform.makeDirectory(to)
+    guard Self.areApart(from, to) else {
+      Directory.removeEmpty(to)
+      throw overlap
+    }
+    // Whoever opens it meanwhile waits for the lock, and is then refused by the mark.
+    let lock = try OwnerLock(path: to + "/owner")
+    defer { lock.release() }
+    guard try UnfinishedStore.isNothing(to, newNames) else {
+      throw StoreError(.busy, "A store was just made in \(to): start the move again.")
+    }
+    let mark = MigrationMark(isAlone: try StoreNames.untold.all(in: to) == ["owner"])
+    try mark.write(to: to, from: from)
+    return mark
+  }
+
+  /// Begins anew with the new storage, of which nothing counts yet.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  func restart(_ mark: inout MigrationMark) throws(StoreError) {
+    mark.place = CopyPosition()
+    try mark.write(to: to, from: from)
+    for name in try names(of: mark).all(in: to) where name != UnfinishedStore.file {
+      Directory.remove("\(to)/\(name)")
+    }
+  }
+
+  /// Gives back the space that the new storage takes, unless it counts: the earlier one may have its mark although making
+  /// that failed. The caller has the earlier one open.
+  func abandon() {
+    guard let mark = try? MigrationMark(of: to), (try? MovedStore.id(of: from) != mark.id) == true
+    else { return }
+    // The space of another volume is of no use to it.
+    if mark.place.phase == .done, (try? Directory.areOnOneVolume(from, to)) == false { return }
+    _ = UnfinishedStore.remove(to, names(of: mark)) { () throws(StoreError) in
+      try MigrationMark(of: to) != nil
+    }
+  }
+
+  /// What is a copy's, of whatever kind that is.
+  private func names(of mark: MigrationMark) -> StoreNames { mark.isAlone ? .untold : newNames }
+
+  /// Takes the earlier storage out of the way, which was marked as moved, and lets everybody open the new one.
+  ///
+  /// - Throws: `busy`, `denied`, `io`.
+  func finish() throws(StoreError) {
+    let lock = try Self.lock(to)
+    defer { lock.release() }
+    // Who had the lock before may have done it.
+    guard let mark = try MigrationMark(of: to), try isMoved(mark) else { return }
+    let earlier = try Self.lock(from)
+    defer { earlier.release() }
+    try UnfinishedStore.finish(to)
+    // A full disk has no room for that, and gets some when the rest is removed.
+    try? MovedStore.mark(from, id: mark.id, movedTo: to, isOver: true)
+    if try canBeRenamed {
+      _ = try? Directory.moveToFreeName(from, like: MovedStore.aside(from))
+    }
+  }
+
+  /// Whether the earlier directory has nothing but the storage in it. Another one, and one behind a link, stays where it is.
+  private var canBeRenamed: Bool {
+    get throws(StoreError) {
+      let names = try Directory.names(in: from)
+      return earlierNames.areTold && !Directory.isLink(from)
+        && names.allSatisfy(earlierNames.contains)
+    }
+  }
+
+  /// Removes what is left of earlier storages that were moved.
+  ///
+  /// - Returns: the first directory that could not be removed.
+  /// - Throws: `denied`, `io`.
+  func removeMoved() throws(StoreError) -> String? {
+    let isInPlace = try MovedStore.id(of: from) != nil
+    guard earlierNames.areTold else { return isInPlace ? from : nil }
+    let moved = try MovedStore.leftovers(beside: from) + (isInPlace ? [from] : [])
+    let left = moved.filter { path in
+      !UnfinishedStore.remove(path, earlierNames) { () throws(StoreError) in
+        try MovedStore.id(of: path) != nil
+      }
+    }
+    return left.first
+  }
+
+  /// Whether there is an earlier storage that was not moved.
+  ///
+  /// - Throws: `denied`, `io`.
+  func hasEarlier() throws(StoreError) -> Bool {
+    guard try hasFiles else { return false }
+    return try MovedStore.id(of: from) == nil
+  }
+
+  /// Whether the mark of the earlier storage says that it was moved into the one with a mark.
+  private func isMoved(_ mark: MigrationMark) throws(StoreError) -> Bool {
+    try MovedStore.id(of: from) == mark.id
+  }
+
+  private static func lock(_ directory: String) throws(StoreError) -> OwnerLock {
+    try UnfinishedStore.making { () throws(StoreError) in
+      try OwnerLock(path: directory + "/owner")
+    }
+  }
+
+  // MARK: Paths
+
+  private var overlap: StoreError {
+    StoreError(
+      .invalid,
+      "\(from) cannot be moved to \(to): name directories that are not within one another.")
+  }
+
+  private static func areApart(_ one: String, _ other: String) -> Bool {
+    // Also when neither is there yet.
+    guard one != other, !one.hasPrefix(other == "/" ? other : other + "/"),
+      !other.hasPrefix(one == "/" ? one : one + "/")
+    else { return false }
+    return !Directory.leads(one, into: other) && !Directory.leads(other, into: one)
+  }
+
+  /// A path without empty parts and dots.
+  private static func normal(_ path: String) -> String {
+    let parts = path.split(separator: "/").filter { $0 != "." }
+    let text = parts.joined(separator: "/")
+    if path.utf8.first == UInt8(ascii: "/") { return "/" + text }
+    return text.isEmpty ? "." : text
+  }
+}
