@@ -76,8 +76,8 @@ import Testing
     let all = try places(after: IncidentPosition())
     #expect(Set(all).count == 60)
     for ending in ["", "1"] {
-      var (end, found, last) = (IncidentPosition(), [String](), limit)
-      while last == limit {
+      var (end, found, hasMore) = (IncidentPosition(), [String](), true)
+      while hasMore {
         let view = CountingView(try store.view())
         let window = try Incidents.window(view, after: end, limit: limit) {
           $0.place.hasSuffix(ending)
@@ -86,8 +86,8 @@ import Testing
         #expect(!ending.isEmpty || view.count <= window.incidents.count + 6)
         view.close()
         found += window.incidents.map(\.place)
-        (end, last) = (window.end, window.incidents.count)
-        #expect(last <= limit)
+        (end, hasMore) = (window.end, window.hasMore)
+        #expect(window.incidents.count <= limit)
       }
       #expect(found == all.filter { $0.hasSuffix(ending) })
       #expect(try end == position())
@@ -96,7 +96,34 @@ import Testing
     let none = try backend.read { (view) throws(StoreError) in
       try view.incidents(after: end, limit: 0) { _ in true }
     }
-    #expect(none == IncidentWindow(incidents: [], end: end))
+    #expect(none == IncidentWindow(incidents: [], end: end, hasMore: false))
+    let one = try backend.read { (view) throws(StoreError) in
+      try view.incidents(after: IncidentPosition(), limit: 0) { _ in true }
+    }
+    #expect(one.incidents.map(\.place) == Array(all.prefix(1)) && one.hasMore)
+  }
+
+  @Test func `A window ends where its bytes are many, and none is skipped`() async throws {
+    let tree = try await backend.tree(named: "main")
+    let sizes = [10, 3 << 20, 400_000, 400_000, 400_000, 400_000, 7]
+    for (number, size) in sizes.enumerated() {
+      try await backend.commit([
+        .report(
+          Incident(
+            kind: .writeSetAside, tree: tree, place: "\(number)",
+            bytes: Bytes(repeating: 1, count: size)))
+      ])
+    }
+    var (windows, end, hasMore) = ([[Int]](), IncidentPosition(), true)
+    while hasMore {
+      let window = try backend.read { (view) throws(StoreError) in
+        try view.incidents(after: end, limit: 100) { _ in true }
+      }
+      windows.append(window.incidents.map(\.bytes.count))
+      (end, hasMore) = (window.end, window.hasMore)
+    }
+    #expect(windows == [[10, 3 << 20], [400_000, 400_000, 400_000], [400_000, 7]])
+    #expect(try places(after: IncidentPosition()) == sizes.indices.map { "\($0)" })
   }
 
   @Test(arguments: [1 << 61, 1 << 62 - 1, 1 << 62 + 300, 1 << 63 - 1, .max] as [UInt64])
@@ -121,7 +148,13 @@ import Testing
 extension Incidents {
   /// All reports at once.
   static func all(_ view: any OrderedView) throws(StoreError) -> [Incident] {
-    try window(view, after: IncidentPosition(), limit: .max) { _ in true }.incidents
+    var (all, end, hasMore): ([Incident], IncidentPosition, Bool) = ([], IncidentPosition(), true)
+    while hasMore {
+      let window = try window(view, after: end, limit: .max) { _ in true }
+      all += window.incidents
+      (end, hasMore) = (window.end, window.hasMore)
+    }
+    return all
   }
 }
 

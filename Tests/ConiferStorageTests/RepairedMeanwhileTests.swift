@@ -51,6 +51,24 @@ import Testing
     #expect(calls == 2)
     try await backend.close()
   }
+
+  @Test func `A sum over a store that is repaired meanwhile counts nothing twice`() async throws {
+    let store = try await DamageTests.filled()
+    // The queue is read behind queries, pins and metadata, in one moment.
+    let key = try #require(try store.keys(Spaces.queue).first)
+    var value = try #require(try store.view().value(Spaces.queue, key))
+    value[value.count / 2] ^= 1
+    var batch = Batch()
+    batch.put(Spaces.queue, key, value)
+    _ = try store.apply(batch, .relaxed)
+    let backend = try MemoryBackend(store, name: "memory", options: StorageOptions())
+    let whileRepaired = try await StoreDigest.of(backend)
+    let reports = try backend.read { (view) throws(StoreError) in try view.incidents() }
+    #expect(reports.contains { $0.kind == .writeSetAside })
+    let repaired = try await StoreDigest.of(backend)
+    #expect(whileRepaired.difference(from: repaired) == nil)
+    try await backend.close()
+  }
 }
 
 /// A store that finds, while it is read, that it lost something, and goes on without it once that is

@@ -152,21 +152,26 @@ package final class EngineStorage {
     logger.error("\(error.message)", metadata: ["code": "\(error.code)"])
   }
 
-  /// Logs what the storage set aside as damaged since the last call, and gives it; nil when that cannot be read.
+  /// Logs what the storage set aside as damaged since the last call, and gives the trees of that; nil when it cannot be read.
   @discardableResult
-  package func reportIncidents() -> [Incident]? {
+  package func reportIncidents() -> Set<TreeID>? {
     let known = incidentPosition
-    let new = read { (view, _) throws(StoreError) -> ([Incident], IncidentPosition) in
+    let new = read { (view, _) throws(StoreError) -> ([(String, TreeID)], IncidentPosition) in
       let position = try view.incidentPosition()
-      return (position == known ? [] : try view.incidents(after: known), position)
+      // Their bytes may be too many for the memory.
+      var reports: [(String, TreeID)] = []
+      if position != known {
+        try view.forEachIncident(after: known) { reports.append(($0.description, $0.tree)) }
+      }
+      return (reports, position)
     }
-    guard let (incidents, position) = new else { return nil }
-    for incident in incidents {
-      logger.error("storage was damaged", metadata: ["incident": "\(incident)"])
+    guard let (reports, position) = new else { return nil }
+    for (words, _) in reports {
+      logger.error("storage was damaged", metadata: ["incident": "\(words)"])
     }
-    incidentCount += incidents.count
+    incidentCount += reports.count
     incidentPosition = position
-    return incidents
+    return Set(reports.map(\.1))
   }
 }
 

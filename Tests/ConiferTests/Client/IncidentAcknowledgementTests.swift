@@ -50,7 +50,7 @@ import Testing
         let window = try await database.incidents(
           needingCare: needingCare, after: end, limit: limit)
         windows.append(window.incidents.map(\.place))
-        guard window.incidents.count == limit else { return windows }
+        guard window.hasMore else { return windows }
         end = window.end
       }
     }

@@ -286,7 +286,7 @@ final class DocumentLoop: StepHandler {
 
   /// Handles damage in the storage: lost writes end, and the server is asked for lost data again.
   private func mend() {
-    let isDamaged = !store.takeIncidents().isEmpty
+    let isDamaged = store.takeDamage()
     if isDamaged {
       _ = recovery.attempt { [writes] () throws(StoreError) in try writes.findLost() }
     }

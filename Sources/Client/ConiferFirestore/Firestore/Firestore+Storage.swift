@@ -63,8 +63,8 @@ extension Firestore {
   /// A window of the reports of damage that the storage has met since it was made, by what was done about it: dropped, set
   /// aside with its bytes, or left. It begins with the oldest of a database; those of writes that were set aside are its last.
   ///
-  /// They are those of all databases in the storage and of all users. The window's `end` is where the next one begins; when a
-  /// window has fewer than `limit`, no more follow. Of a database at most 256 reports are kept, besides those of writes that
+  /// They are those of all databases in the storage and of all users. The window's `end` is where the next one begins, if it
+  /// `hasMore`: it has fewer than `limit` when their bytes reach 1 MiB before. Of a database at most 256 reports are kept, besides those of writes that
   /// were set aside, which all stay, with their bytes.
   ///
   /// - Parameters:
@@ -77,7 +77,7 @@ extension Firestore {
     limit: Int = 100
   ) async throws(FirestoreError) -> IncidentWindow {
     try await asking { (asked) throws(StoreError) in
-      try asked.incidents(needingCare: needingCare, after: position, limit: max(1, limit))
+      try asked.incidents(needingCare: needingCare, after: position, limit: limit)
     }
   }
 

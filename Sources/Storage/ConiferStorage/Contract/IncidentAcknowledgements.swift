@@ -15,8 +15,20 @@ package struct IncidentAcknowledgements: Sendable {
   /// - Throws: as the view's reads.
   package init(_ view: any StorageView) throws(StoreError) {
     for tree in try view.trees() {
-      guard let bytes = try view.metadata(tree.id, Self.name) else { continue }
+      guard let bytes = try Self.stored(view, tree.id) else { continue }
       known[tree.id] = Self.fingerprints(bytes)
+    }
+  }
+
+  /// What is stored of a tree; nil when its encryption key is missing, as its reports cannot be read then either.
+  private static func stored(
+    _ view: any StorageView, _ tree: TreeID
+  ) throws(StoreError) -> Bytes? {
+    do throws(StoreError) {
+      return try view.metadata(tree, name)
+    } catch {
+      guard error.code == .wrongKey else { throw error }
+      return nil
     }
   }
 

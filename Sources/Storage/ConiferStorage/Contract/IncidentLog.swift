@@ -29,7 +29,6 @@ package final class IncidentLog: Sendable {
   private func tell() {
     guard let backend else { return }
     told.withLock { told in
-      let limit = 100
       while true {
         let known = told
         let news = try? backend.read { (view) throws(StoreError) in
@@ -38,12 +37,12 @@ package final class IncidentLog: Sendable {
             if let known { known } else {
               try view.incidentPosition().without(TreeID(rawValue: 0))
             }
-          return try view.incidents(after: position, limit: limit) { _ in true }
+          return try view.incidents(after: position, limit: 100) { _ in true }
         }
         guard let news else { return }
         told = news.end
         for incident in news.incidents { report(incident) }
-        guard news.incidents.count == limit else { return }
+        guard news.hasMore else { return }
       }
     }
   }

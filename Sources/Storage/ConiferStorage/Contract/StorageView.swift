@@ -76,9 +76,14 @@ public protocol StorageView: AnyObject {
   /// A window of the reports of damage that were made after a position and are still kept, by tree, the oldest first. In each
   /// tree, those of writes that were set aside come last; of the others the newest 256 are kept.
   ///
+  /// It ends after `limit` reports, or after the one with which it has 1 MiB of their bytes: a report may have those of a
+  /// whole write. Reports of a tree whose encryption key is missing are left out.
+  ///
   /// - Parameters:
-  ///   - limit: the most reports to give.
+  ///   - position: the `end` of the window before, or an `incidentPosition()`; without numbers, the beginning.
+  ///   - limit: the most reports to give; one at least is given.
   ///   - isWanted: tells which reports to give; the others do not count.
+  /// - Throws: as all reads: `io`, `closed`, `damaged`.
   func incidents(
     after position: IncidentPosition, limit: Int, where isWanted: (Incident) -> Bool
   ) throws(StoreError) -> IncidentWindow
@@ -92,13 +97,16 @@ extension StorageView {
     try node(tree, path, .all)
   }
 
-  /// The reports of damage that were made after a position, all at once with their bytes.
+  /// The reports of damage that were made after a position, all at once with their bytes, which may be many.
   ///
+  /// - Parameter position: an `incidentPosition()`; the beginning, unless another is given.
   /// - Throws: as the view's reads.
   public func incidents(
     after position: IncidentPosition = IncidentPosition()
   ) throws(StoreError) -> [Incident] {
-    try incidents(after: position, limit: .max) { _ in true }.incidents
+    var all: [Incident] = []
+    try forEachIncident(after: position) { all.append($0) }
+    return all
   }
 
   /// Whether all that a query needs is cached: it is complete itself, or the default query at its

@@ -21,14 +21,15 @@ extension StorageView {
   /// Walks the reports of damage in windows.
   ///
   /// - Throws: as the view's reads.
-  package func forEachIncident(_ body: (Incident) -> Void) throws(StoreError) {
-    let window = 100
-    var end = IncidentPosition()
+  package func forEachIncident(
+    after position: IncidentPosition = IncidentPosition(), _ body: (Incident) -> Void
+  ) throws(StoreError) {
+    var end = position
     while true {
-      let part = try incidents(after: end, limit: window) { _ in true }
-      for incident in part.incidents { body(incident) }
-      guard part.incidents.count == window else { return }
-      end = part.end
+      let window = try incidents(after: end, limit: 100) { _ in true }
+      for incident in window.incidents { body(incident) }
+      guard window.hasMore else { return }
+      end = window.end
     }
   }
 

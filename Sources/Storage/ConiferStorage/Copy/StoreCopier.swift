@@ -281,10 +281,11 @@ package struct StoreCopier {
         kind: incident.kind, tree: numbers[incident.tree] ?? TreeID(rawValue: 0),
         place: incident.place, bytes: incident.bytes)
     }
-    // Their bytes may be too many for the memory.
-    var known: [ReportName: Int] = [:]
-    try target.inspect { view in
+    // Their bytes may be too many for the memory. It is counted within, as a read that met damage is done again.
+    var known = try target.inspect { view in
+      var known: [ReportName: Int] = [:]
       try view.forEachIncident { known[ReportName($0), default: 0] += 1 }
+      return known
     }
     var end = IncidentPosition()
     while true {
@@ -302,7 +303,7 @@ package struct StoreCopier {
         }
       }
       if !new.isEmpty { try await commit(new) }
-      guard window.incidents.count == 100 else { return }
+      guard window.hasMore else { return }
       end = window.end
     }
   }

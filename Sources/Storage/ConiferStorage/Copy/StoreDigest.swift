@@ -70,26 +70,33 @@ extension StoreDigest {
         advanced(done)
       }
       if info.order == .documents {
-        try backend.inspectDocuments { try digest.addDocuments($0, info) }
+        digest = try backend.inspectDocuments { [digest] view in
+          var sum = digest
+          try sum.addDocuments(view, info)
+          return sum
+        }
       } else {
         try await walk.run()
       }
-      try backend.inspect { view in
-        try digest.addQueries(view, info)
-        try digest.addQueues(view, info)
+      // A read that met damage is done again, and must add nothing twice.
+      digest = try backend.inspect { [digest] view in
+        var sum = digest
+        try sum.addQueries(view, info)
+        try sum.addQueues(view, info)
+        return sum
       }
     }
     let names = Dictionary(uniqueKeysWithValues: trees.map { ($0.id, $0.name) })
-    try backend.inspect { view in
-      var index = 0
+    return try backend.inspect { [digest] view in
+      var (sum, index) = (digest, 0)
       try view.forEachIncident { incident in
         let tree = names[incident.tree] ?? ""
-        digest.add(
+        sum.add(
           "reports", "\(index) \(incident.kind) \(tree) \(incident.place) \(incident.bytes)")
         index += 1
       }
+      return sum
     }
-    return digest
   }
 
   /// A path whose keys cannot run into one another.

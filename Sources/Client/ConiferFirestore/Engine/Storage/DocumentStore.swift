@@ -14,9 +14,10 @@ final class DocumentStore {
   private let outbox: Outbox
   private let logger: Logger
   private var backend: (any DocumentBackend)?
-  /// Whether it was used since `takeIncidents`, and so may have met damage.
+  /// Whether it was used since `takeDamage`, and so may have met damage.
   private var isUsed = false
-  private var incidents: [Incident] = []
+  /// The trees in which damage was found since then.
+  private var damaged: Set<TreeID> = []
 
   init(_ setup: FirestoreConfiguration, _ engine: EngineStorage, _ outbox: Outbox) {
     self.engine = engine
@@ -86,23 +87,23 @@ final class DocumentStore {
       [.documents(own.tree, [edit])], min(.process, own.backend.traits.store.strongest))
   }
 
-  /// Whether damage may have been found that `takeIncidents` has not reported yet.
+  /// Whether damage may have been found that `takeDamage` has not reported yet.
   func mayHaveNewIncidents() -> Bool {
     guard let new = engine.reportIncidents() else { return true }
-    incidents += new
-    return !incidents.isEmpty
+    damaged.formUnion(new)
+    return !damaged.isEmpty
   }
 
   /// The storage has met damage, perhaps while no step used it.
   func storageMetDamage() { isUsed = true }
 
-  /// What was found damaged since the last call and set aside, of the database's tree; the log is told.
-  func takeIncidents() -> [Incident] {
+  /// Whether damage was found since the last call, and set aside, in the database's tree; the log is told.
+  func takeDamage() -> Bool {
     // Reports that cannot be read now are read after the next step.
-    guard isUsed, lane != nil, let new = engine.reportIncidents() else { return [] }
+    guard isUsed, lane != nil, let new = engine.reportIncidents() else { return false }
     isUsed = false
-    defer { incidents = [] }
-    return (incidents + new).filter { $0.tree == tree }
+    defer { damaged = [] }
+    return damaged.union(new).contains(tree)
   }
 
   /// Documents with the waiting writes of the signed-in user, where this version can read the

@@ -27,7 +27,7 @@ enum Incidents {
   static func add(_ tx: LeafTransaction, _ incident: Incident) throws(StoreError) {
     let prefix = StoreKey.prefix(incident.tree)
     let isWrite = incident.kind == .writeSetAside
-    let number = try next(tx, prefix, in: isWrite ? writes..<(.max) : 1..<writes)
+    let number = try next(tx, prefix, in: isWrite ? writes...(.max) : 1...(writes - 1))
     var writer = ByteWriter()
     writer.byte(codes.first { $0.0 == incident.kind }?.1 ?? 4)
     writer.sized(incident.place)
@@ -43,9 +43,9 @@ enum Incidents {
   /// Counting never reaches the end of a range, so a report with the last number was forged or
   /// damaged: it is moved after the others, or removed if it cannot be read.
   private static func next(
-    _ tx: LeafTransaction, _ prefix: Bytes, in range: Range<UInt64>
+    _ tx: LeafTransaction, _ prefix: Bytes, in range: ClosedRange<UInt64>
   ) throws(StoreError) -> UInt64 {
-    var end = range.upperBound - 1
+    var end = range.upperBound
     var moved: [Bytes] = []
     var last = try newest(tx, prefix, in: range.lowerBound...end)
     while let number = last, number == end, end > range.lowerBound {
@@ -83,16 +83,34 @@ enum Incidents {
   private static func forgetOldest(
     _ tx: LeafTransaction, _ prefix: Bytes, newest: UInt64
   ) throws(StoreError) {
-    guard let (key, value) = try tx.first(Spaces.incidents, atOrAfter: prefix),
-      key.starts(with: prefix),
+    var oldest: Bytes?
+    try tx.walkKeys(Spaces.incidents, .atOrAfter(prefix)) { key, _ in
+      oldest = Bytes(key)
+      return .stop
+    }
+    guard let key = oldest, key.starts(with: prefix),
       newest - min(newest, StoreKey.number(atEndOf: key)) >= maximumReports
     else { return }
     // Older stores numbered all reports in one range.
-    if let payload = Record.open(Spaces.incidents, key, value), payload.first == 3 {
-      let number = try next(tx, prefix, in: writes..<(.max))
+    if let value = try readable(tx, key),
+      let payload = Record.open(Spaces.incidents, key, value), payload.first == 3
+    {
+      let number = try next(tx, prefix, in: writes...(.max))
       try tx.put(Spaces.incidents, prefix + StoreKey.number(number), payload: payload)
     }
     try tx.delete(Spaces.incidents, key)
+  }
+
+  /// The record of a report; nil when its key is gone.
+  private static func readable(
+    _ view: any OrderedView, _ key: Bytes
+  ) throws(StoreError) -> Bytes? {
+    do throws(StoreError) {
+      return try view.value(Spaces.incidents, key)
+    } catch {
+      guard error.code == .wrongKey else { throw error }
+      return nil
+    }
   }
 
   /// The position after the last report.
@@ -103,44 +121,45 @@ enum Incidents {
   }
 
   /// A window of the reports after a position, by tree; in each tree those of writes come last.
+  ///
+  /// Of a tree whose key is missing it has those that can be read.
   static func window(
     _ view: any OrderedView, after position: IncidentPosition, limit: Int,
     where isWanted: (Incident) -> Bool
   ) throws(StoreError) -> IncidentWindow {
-    var incidents: [Incident] = []
+    let newest = try Self.position(view).newest
     var end = position.newest
-    for tree in try trees(view) where incidents.count < limit {
-      let newest = try Self.newest(view, tree)
-      var reached = end[tree] ?? IncidentPosition.Newest()
-      // Numbers become smaller when a forged last one was found; then all reports are returned again.
-      if reached.other > newest.other { reached.other = 0 }
-      if reached.write > newest.write { reached.write = 0 }
-      func read(after last: UInt64, through end: UInt64) throws(StoreError) -> UInt64 {
-        var last = last
-        let prefix = StoreKey.prefix(tree)
-        try view.walk(Spaces.incidents, .atOrAfter(prefix + StoreKey.number(last + 1))) {
-          key, value in
-          let key = Bytes(key)
-          guard key.starts(with: prefix) else { return .stop }
-          guard key.count == Self.keyLength else { return .next }
-          let number = StoreKey.number(atEndOf: key)
-          guard number <= end else { return .stop }
-          last = number
-          if let incident = incident(key, Bytes(value)), isWanted(incident) {
-            incidents.append(incident)
-          }
-          return incidents.count < limit ? .next : .stop
-        }
-        return last
-      }
-      reached.other = try read(after: reached.other, through: writes - 1)
-      if incidents.count < limit {
-        let last = try read(after: writes - 1 + reached.write, through: .max - 1)
-        reached.write = last - (writes - 1)
-      }
-      end[tree] = reached
+    // Numbers become smaller when a forged last one was found; then all reports are returned again.
+    for (tree, last) in newest {
+      if let known = end[tree]?.other, known > last.other { end[tree]?.other = 0 }
+      if let known = end[tree]?.write, known > last.write { end[tree]?.write = 0 }
     }
-    return IncidentWindow(incidents: incidents, end: IncidentPosition(end))
+    var (incidents, bytes, hasMore): ([Incident], Int, Bool) = ([], 0, false)
+    // A walk that begins within the reports of a tree would end at the first that cannot be read.
+    try view.walk(Spaces.incidents, .atOrAfter([])) { key, value in
+      let key = Bytes(key)
+      guard key.count == keyLength else { return .next }
+      let (tree, number) = (StoreKey.tree(key), StoreKey.number(atEndOf: key))
+      let isWrite = number >= writes
+      var reached = end[tree] ?? IncidentPosition.Newest()
+      let known = isWrite ? reached.write + (writes - 1) : reached.other
+      guard number > known else {
+        return .jump(key.prefix(4) + StoreKey.number(known + (known < .max ? 1 : 0)))
+      }
+      guard incidents.count < max(1, limit), bytes < IncidentWindow.fullAt else {
+        hasMore = true
+        return .stop
+      }
+      if isWrite { reached.write = number - (writes - 1) } else { reached.other = number }
+      end[tree] = reached
+      if let incident = incident(key, Bytes(value)), isWanted(incident) {
+        incidents.append(incident)
+        bytes += incident.bytes.count
+      }
+      return .next
+    }
+    return IncidentWindow(
+      incidents: incidents, end: IncidentPosition(end), hasMore: hasMore)
   }
 
   /// Whether there is a report of a kind that a closure tells.
@@ -163,12 +182,12 @@ enum Incidents {
     return trees
   }
 
-  /// The numbers of a tree's newest reports; no report gets the last number that there is.
+  /// The numbers of a tree's newest reports.
   private static func newest(
     _ view: any OrderedView, _ tree: TreeID
   ) throws(StoreError) -> IncidentPosition.Newest {
     let prefix = StoreKey.prefix(tree)
-    let write = try newest(view, prefix, in: writes...(.max - 1))
+    let write = try newest(view, prefix, in: writes...(.max))
     let other = try newest(view, prefix, in: 1...(writes - 1))
     return IncidentPosition.Newest(write: write.map { $0 - writes + 1 } ?? 0, other: other ?? 0)
   }

@@ -173,7 +173,7 @@ package final class ModelView: StorageView {
     let parts: [(WritableKeyPath<IncidentPosition.Newest, UInt64>, isWrite: Bool)] = [
       (\.other, false), (\.write, true),
     ]
-    var incidents: [Incident] = []
+    var (incidents, bytes, hasMore): ([Incident], Int, Bool) = ([], 0, false)
     var end = position.newest
     for tree in Set(model.incidents.map(\.tree)).sorted() {
       let reports = model.incidents.filter { $0.tree == tree }
@@ -181,13 +181,20 @@ package final class ModelView: StorageView {
         let known = end[tree]?[keyPath: part] ?? 0
         let rest = reports.filter { ($0.kind == .writeSetAside) == isWrite }
           .dropFirst(Int(clamping: known))
-        for incident in rest where incidents.count < limit {
+        for incident in rest {
+          guard incidents.count < max(1, limit), bytes < IncidentWindow.fullAt else {
+            hasMore = true
+            break
+          }
           end[tree, default: .init()][keyPath: part] += 1
-          if isWanted(incident) { incidents.append(incident) }
+          guard isWanted(incident) else { continue }
+          incidents.append(incident)
+          bytes += incident.bytes.count
         }
       }
     }
-    return IncidentWindow(incidents: incidents, end: IncidentPosition(end))
+    return IncidentWindow(
+      incidents: incidents, end: IncidentPosition(end), hasMore: hasMore)
   }
 
   package func incidentPosition() -> IncidentPosition {
