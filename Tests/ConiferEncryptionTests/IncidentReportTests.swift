@@ -112,7 +112,8 @@
         for number in 0..<260 {
           try await backend.commit([Self.report(trees[victim], "\(number)", .recordSetAside)])
         }
-        #expect(try Self.told(backend, limit: 100).filter { $0 == "late" || $0 == "259" }.count == 2)
+        #expect(
+          try Self.told(backend, limit: 100).filter { $0 == "late" || $0 == "259" }.count == 2)
         try await backend.close()
       }
     }

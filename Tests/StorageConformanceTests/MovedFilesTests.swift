@@ -106,6 +106,87 @@ import Testing
     #expect(try await StoreMoveFixture.digest(move.source) == digest)
   }
 
+  @Test("A storage that was moved is not moved again when the new one is gone")
+  func gone() async throws {
+    let move = try StoreMoveFixture(["lmdb", "sqlite"])
+    defer { move.remove() }
+    try await move.fill()
+    let first = StorageMigration(from: Self.untold(move.source), to: move.target)
+    let left = StorageMigration.Outcome.notRemoved(directory: move.from)
+    #expect(try await first.run() == left)
+    // As a process leaves it that is killed as soon as the new one can be opened, or whose disk was full then.
+    let id = try #require(try MovedStore.id(of: move.from))
+    try MovedStore.mark(move.from, id: id, movedTo: move.to, isOver: false)
+    #expect(try await first.run() == left)
+    System.removeTree(move.to)
+    for _ in 0..<2 {
+      #expect(try await first.run() == left)
+      #expect(move.names == ["old"])
+    }
+  }
+
+  @Test("A storage that may have no copy elsewhere is not removed for another that is moved there")
+  func onlyCopy() async throws {
+    let move = try StoreMoveFixture(["lmdb", "sqlite"])
+    defer { move.remove() }
+    try await move.fill()
+    let other = StoreMoveFixture.storage("log", move.base + "/other")
+    let digest = try await StoreMoveFixture.digest(move.source)
+    // As a process leaves it that is killed before the new one can be opened, which is then removed.
+    try MovedStore.mark(move.from, id: 7, movedTo: move.to, isOver: false)
+    let migration = StorageMigration(from: other, to: move.source)
+    #expect(try await migration.run() == .nothingToMove)
+    let backend = try other.open()
+    _ = try await backend.tree(named: "main")
+    try await backend.close()
+    for _ in 0..<2 {
+      #expect(await StoreMoveFixture.code(migration) == .foreign)
+      #expect(move.names == ["old", "other"])
+    }
+    #expect(try await move.migration.run() == .moved)
+    #expect(try await StoreMoveFixture.digest(move.target) == digest)
+    #expect(try await migration.run() == .moved)
+    #expect(move.names == ["new", "old"])
+  }
+
+  @Test("Two processes that move at once end with one whole storage")
+  func twice() async throws {
+    let master = try StoreMoveFixture(["log", "sqlite"])
+    defer { master.remove() }
+    try await master.fill()
+    let digest = try await StoreMoveFixture.digest(master.source)
+    for round in 0..<12 {
+      let move = try master.copied()
+      defer { move.remove() }
+      let codes = await withTaskGroup(of: StoreError.Code?.self) { group in
+        for _ in 0..<3 { group.addTask { await move.code() } }
+        return await group.reduce(into: []) { $0.append($1) }
+      }
+      #expect(codes.allSatisfy { $0 == nil || $0 == .busy }, "\(round): \(codes)")
+      #expect(codes.contains(nil), "\(round)")
+      _ = try await move.migration.run()
+      try await move.expectWhole(digest, "\(round)")
+    }
+  }
+
+  @Test("A salvage that a kill cut short is ended first")
+  func salvaging() async throws {
+    let move = try StoreMoveFixture(["log", "sqlite"])
+    defer { move.remove() }
+    try await move.fill()
+    let digest = try await StoreMoveFixture.digest(move.source)
+    // The damaged files are out of the way, and the new ones not in their place yet.
+    let salvage = StoreExchange.salvageDirectory(move.from)
+    try ConiferStorage.Platform.makeDirectory(salvage + "/store")
+    for name in try Directory.names(in: move.from) where name != "owner" {
+      try Directory.move("\(move.from)/\(name)", to: "\(salvage)/store/\(name)")
+    }
+    try UnfinishedStore.mark(move.from, ["open it", "place", "old.damaged"])
+    #expect(throws: StoreError.self) { try move.source.open() }
+    #expect(try await move.migration.run() == .moved)
+    try await move.expectWhole(digest)
+  }
+
   @Test("What is removed is locked, and what is there without a mark stays")
   func removing() async throws {
     let move = try StoreMoveFixture(["sqlite", "log"])

@@ -71,7 +71,7 @@ import Testing
   }
 
   /// Whether a directory that holds a store can be opened.
-  private static func opens(_ storage: StorageConfiguration) -> Bool {
+  static func opens(_ storage: StorageConfiguration) -> Bool {
     guard let root = storage.root,
       (try? UnfinishedStore.isNothing(root, StoreNames(storage.files))) == false
     else { return false }

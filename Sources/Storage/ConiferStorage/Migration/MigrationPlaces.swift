@@ -46,13 +46,20 @@ struct MigrationPlaces {
 
   /// Ends a move out of the new directory, when this one goes back there.
   ///
-  /// - Throws: `busy`, `denied`, `io`.
+  /// - Throws: `foreign` when what was there may have no whole copy elsewhere; `busy`, `denied`, `io`.
   func endMoveBefore() throws(StoreError) {
     guard let id = try MovedStore.id(of: to) else { return }
-    let (isOver, hasFiles) = (try MovedStore.isOver(to), try hasFiles)
-    guard isOver || hasFiles else { return }
+    let hasFiles = try hasFiles
     let before = MigrationPlaces(from: to, to: from, newNames, earlierNames)
-    if try MigrationMark(of: from)?.id == id { try before.finish() }
+    if try MigrationMark(of: from)?.id == id {
+      try before.finish()
+    } else if try !MovedStore.isOver(to) {
+      guard hasFiles else { return }
+      throw StoreError(
+        .foreign,
+        "The storage in \(to) was to be moved elsewhere, and may not have got there: end that move, or remove "
+          + "\(to) if nothing of it is missing. Nothing was changed.")
+    }
     // Where nothing is left to be moved here, nothing is in the way.
     if let left = try before.removeMoved(), hasFiles {
       throw StoreError(
@@ -149,11 +156,26 @@ struct MigrationPlaces {
     let earlier = try Self.lock(from)
     defer { earlier.release() }
     try UnfinishedStore.finish(to)
-    // A full disk has no room for that, and gets some when the rest is removed.
-    try? MovedStore.mark(from, id: mark.id, movedTo: to, isOver: true)
+    markOver(mark.id)
     if try canBeRenamed {
       _ = try? Directory.moveToFreeName(from, like: MovedStore.aside(from))
     }
+  }
+
+  /// Says in the earlier storage that the new one counts, when the process that moved it ended before it had.
+  ///
+  /// - Throws: `denied`, `io`.
+  func settle() throws(StoreError) {
+    guard let id = try MovedStore.id(of: from), let lock = try? Self.lock(from) else { return }
+    defer { lock.release() }
+    guard try MovedStore.id(of: from) == id, try !MovedStore.isOver(from) else { return }
+    markOver(id)
+  }
+
+  /// Says that the new storage counts. A full disk has no room for that, and gets some when the rest is removed; each call
+  /// tries again.
+  private func markOver(_ id: UInt64) {
+    try? MovedStore.mark(from, id: id, movedTo: to, isOver: true)
   }
 
   /// Whether the earlier directory has nothing but the storage in it. Another one, and one behind a link, stays where it is.

@@ -11,7 +11,8 @@ public import ConiferKeyValue
 /// It is called at each start, and does nothing once all was moved. Everything comes over: cached data, what is known of
 /// queries, pins, and the queue with its order, numbers and states. Until both hold the same, the earlier storage stays as
 /// it is and the new one cannot be opened; then the earlier one is marked, so that it cannot be opened any more, and its
-/// files are removed, and its directory if nothing else is in it. A process that ends meanwhile has lost nothing, and the next call goes on
+/// files are removed (files named `owner`, `reserve`, `synced` and `unfinished` are its own too), and its directory if nothing
+/// else is in it. A process that ends meanwhile has lost nothing, and the next call goes on
 /// where it was, also when the app's directories got other paths in between. Cancelling the task of a call does not end it.
 ///
 /// What `openOrSalvage()` set aside of an earlier storage that was damaged, in `NAME.damaged` beside it, stays where it is;
@@ -76,7 +77,8 @@ public struct StorageMigration: Sendable {
   ///
   /// - Parameter progress: called now and then, on any thread.
   /// - Throws: `invalid` for a storage without files, and for directories within one another; `foreign` when the new
-  ///   directory has an unfinished copy whose source is gone or was moved elsewhere; `busy` while one of the storages is open; `damaged` for an
+  ///   directory has an unfinished copy whose source is gone or was moved elsewhere, or a storage that was to be moved
+  ///   elsewhere and may not have got there; `busy` while one of the storages is open; `damaged` for an
   ///   earlier storage that is not sound: go on with it, or salvage it; `wrongKey` for one with records whose key is not
   ///   given or was erased; `newerFormat` for one with records of a later version; `full`, and then nothing of the copy stays; what the storages do. The earlier storage is as it
   ///   was then, unless all was copied already and it cannot be opened any more: the next call ends that.
@@ -84,14 +86,29 @@ public struct StorageMigration: Sendable {
     _ progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(StoreError) -> Outcome {
     let places = try MigrationPlaces(source, target)
+    do throws(StoreError) {
+      return try await move(places, progress)
+    } catch {
+      guard [.busy, .foreign].contains(error.code) else { throw error }
+      // So it looks for a moment while another process ends the move.
+      return try await move(places, progress)
+    }
+  }
+
+  private func move(
+    _ places: MigrationPlaces, _ progress: (@Sendable (Progress) -> Void)?
+  ) async throws(StoreError) -> Outcome {
     try places.endMoveBefore()
     var isMoved = true
     switch try places.state() {
-    case .nothing, .settled: isMoved = false
+    case .nothing: isMoved = false
+    case .settled:
+      isMoved = false
+      try places.settle()
     case .copying:
       switch try await copy(places, progress) {
       case .empty: return .nothingToMove
-      case .beaten: return try await run(progress)
+      case .beaten: return try await move(places, progress)
       case .marked: try places.finish()
       }
     case .copied: try places.finish()
@@ -116,6 +133,8 @@ public struct StorageMigration: Sendable {
   private func copy(
     _ places: MigrationPlaces, _ progress: (@Sendable (Progress) -> Void)?
   ) async throws(StoreError) -> Ending {
+    // A salvage whose process was killed comes first.
+    _ = try StoreExchange.finish(places.from)
     let wasMoved = try MovedStore.id(of: places.from) != nil
     let old: any StorageBackend
     do throws(StoreError) {
@@ -146,7 +165,14 @@ public struct StorageMigration: Sendable {
     _ progress: (@Sendable (Progress) -> Void)?
   ) async throws -> Ending {
     // While it is open here, nobody else moves it.
-    guard case .copying(let found) = try places.state() else { return .beaten }
+    guard case .copying(let found) = try places.state() else {
+      // Opening it has made it anew if another process had just removed it.
+      if try MovedStore.id(of: places.from) == nil, try old.inspect({ try Self.isEmpty($0) }) {
+        try MovedStore.mark(
+          places.from, id: UInt64.random(in: 1 ... .max), movedTo: places.to, isOver: true)
+      }
+      return .beaten
+    }
     // Nothing would come over, and opening it may have made it.
     if found == nil, try old.inspect({ try Self.isEmpty($0) }) { return .empty }
     try check(old, progress)
