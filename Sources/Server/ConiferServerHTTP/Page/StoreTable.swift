@@ -118,17 +118,31 @@ enum StoreTable: String, CaseIterable {
       }
     }
     let left = limit - table.rows.count
-    let setAside = try view.incidents(after: IncidentPosition(), limit: left + 1) {
-      $0.tree == tree.id && $0.kind == .writeSetAside
-    }.incidents
+    let setAside = try setAside(view, tree, left + 1)
     if setAside.count > left { table.hasMore = true }
-    table.rows += setAside.prefix(left).map { incident in
-      [
-        .text("set aside"), .none, .none, .none, .none,
-        .text("damaged at \(incident.place), \(incident.bytes.count) bytes kept"), .none,
-      ]
+    table.rows += setAside.prefix(left).map { words in
+      [.text("set aside"), .none, .none, .none, .none, .text(words), .none]
     }
     return table
+  }
+
+  /// What is told of the writes that were set aside in a tree, of some of them at least if there are as many.
+  private static func setAside(
+    _ view: any StorageView, _ tree: TreeInfo, _ some: Int
+  ) throws(StoreError) -> [String] {
+    var words: [String] = []
+    var (end, hasMore) = (IncidentPosition(), true)
+    // A window also ends where their bytes are many.
+    while hasMore, words.count < some {
+      let window = try view.incidents(after: end, limit: some - words.count) {
+        $0.tree == tree.id && $0.kind == .writeSetAside
+      }
+      words += window.incidents.map { incident in
+        "damaged at \(incident.place), \(incident.bytes.count) bytes kept"
+      }
+      (end, hasMore) = (window.end, window.hasMore)
+    }
+    return words
   }
 
   static func name(_ lane: Lane) -> String {
