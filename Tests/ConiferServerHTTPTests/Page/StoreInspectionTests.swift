@@ -106,6 +106,15 @@ import Testing
       #expect(dead[0][1] == "ada" && dead[0][4]["path" as Key] == "/rooms/r2")
       #expect(dead[0][5] == "Permission denied")
       #expect(dead[1][5] == "damaged at write 9, 3 bytes kept")
+      // Their bytes are more than a window of reports has.
+      for number in 0..<4 {
+        let large = Incident(
+          kind: .writeSetAside, tree: tree, place: "large \(number)",
+          bytes: Array(repeating: 1, count: 600_000))
+        try await backend.commit([.report(large)])
+      }
+      #expect(try await page.rows("dead", in: space).count == 6)
+      #expect(try await page.rows("dead", in: space, limit: 4).count == 4)
       #expect(try await page.rows("queue", in: space, limit: 1).count == 1)
       #expect(try await page.rows("queue", in: "second").isEmpty)
     }
