@@ -3,6 +3,7 @@
   import ConiferKeyValue
   import ConiferStorage
   import ConiferTree
+  import StorageConformance
   import TestSupport
   import Testing
 
