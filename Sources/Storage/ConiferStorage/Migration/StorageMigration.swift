@@ -133,8 +133,6 @@ public struct StorageMigration: Sendable {
   private func copy(
     _ places: MigrationPlaces, _ progress: (@Sendable (Progress) -> Void)?
   ) async throws(StoreError) -> Ending {
-    // A salvage whose process was killed comes first.
-    _ = try StoreExchange.finish(places.from)
     let wasMoved = try MovedStore.id(of: places.from) != nil
     let old: any StorageBackend
     do throws(StoreError) {

@@ -91,10 +91,11 @@ enum Incidents {
     guard let key = oldest, key.starts(with: prefix),
       newest - min(newest, StoreKey.number(atEndOf: key)) >= maximumReports
     else { return }
+    guard let value = try readable(tx, key) else {
+      return try tx.deleteAll(Spaces.incidents, prefix: key)
+    }
     // Older stores numbered all reports in one range.
-    if let value = try readable(tx, key),
-      let payload = Record.open(Spaces.incidents, key, value), payload.first == 3
-    {
+    if let payload = Record.open(Spaces.incidents, key, value), payload.first == 3 {
       let number = try next(tx, prefix, in: writes...(.max))
       try tx.put(Spaces.incidents, prefix + StoreKey.number(number), payload: payload)
     }
@@ -144,7 +145,10 @@ enum Incidents {
       var reached = end[tree] ?? IncidentPosition.Newest()
       let known = isWrite ? reached.write + (writes - 1) : reached.other
       guard number > known else {
-        return .jump(key.prefix(4) + StoreKey.number(known + (known < .max ? 1 : 0)))
+        // Each record that is looked at is decrypted.
+        let isAll = !isWrite && known == newest[tree]?.other
+        let last = isAll ? reached.write + (writes - 1) : known
+        return last < .max ? .jump(key.prefix(4) + StoreKey.number(last + 1)) : .next
       }
       guard incidents.count < max(1, limit), bytes < IncidentWindow.fullAt else {
         hasMore = true
