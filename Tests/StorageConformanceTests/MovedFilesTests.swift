@@ -106,6 +106,14 @@ import Testing
     #expect(try await StoreMoveFixture.digest(move.source) == digest)
   }
 
+  /// Leaves two storages as a process does that is killed as soon as the new one can be opened, or whose disk was full then.
+  private static func interrupt(_ move: StoreMoveFixture) throws {
+    let mark = MigrationMark(isAlone: true)
+    try mark.write(to: move.to, from: move.from)
+    try UnfinishedStore.end(move.to)
+    try MovedStore.mark(move.from, id: mark.id, movedTo: move.to, isOver: false)
+  }
+
   @Test("A storage that was moved is not moved again when the new one is gone")
   func gone() async throws {
     let move = try StoreMoveFixture(["lmdb", "sqlite"])
@@ -114,10 +122,9 @@ import Testing
     let first = StorageMigration(from: Self.untold(move.source), to: move.target)
     let left = StorageMigration.Outcome.notRemoved(directory: move.from)
     #expect(try await first.run() == left)
-    // As a process leaves it that is killed as soon as the new one can be opened, or whose disk was full then.
-    let id = try #require(try MovedStore.id(of: move.from))
-    try MovedStore.mark(move.from, id: id, movedTo: move.to, isOver: false)
+    try Self.interrupt(move)
     #expect(try await first.run() == left)
+    #expect(try MovedStore.isOver(move.from))
     System.removeTree(move.to)
     for _ in 0..<2 {
       #expect(try await first.run() == left)
@@ -147,6 +154,53 @@ import Testing
     #expect(try await StoreMoveFixture.digest(move.target) == digest)
     #expect(try await migration.run() == .moved)
     #expect(move.names == ["new", "old"])
+  }
+
+  @Test(
+    "A storage is removed only when the new one is its copy, and no other that was made there",
+    arguments: [false, true])
+  func proof(isCopy: Bool) async throws {
+    let move = try StoreMoveFixture(["log", "sqlite"])
+    defer { move.remove() }
+    try await move.fill()
+    let digest = try await StoreMoveFixture.digest(move.source)
+    try await move.target.open().close()
+    if isCopy {
+      try Self.interrupt(move)
+      #expect(try await move.migration.run() == .nothingToMove)
+      #expect(move.names == ["new"])
+      #expect(Directory.isMissing(move.to + "/" + UnfinishedStore.ended))
+      return
+    }
+    try MovedStore.mark(move.from, id: 7, movedTo: move.to, isOver: false)
+    for _ in 0..<2 {
+      #expect(try await move.migration.run() == .notRemoved(directory: move.from))
+      #expect(move.names == ["new", "old"])
+    }
+    System.removeTree(move.to)
+    #expect(try await move.migration.run() == .moved)
+    try await move.expectWhole(digest)
+  }
+
+  @Test("A storage goes back over one whose end was not written", arguments: [false, true])
+  func backAfterKill(isCopy: Bool) async throws {
+    let move = try StoreMoveFixture(["lmdb", "sqlite"])
+    defer { move.remove() }
+    try await move.fill()
+    let first = StorageMigration(from: Self.untold(move.source), to: move.target)
+    #expect(try await first.run() == .notRemoved(directory: move.from))
+    let digest = try await StoreMoveFixture.digest(move.target)
+    try Self.interrupt(move)
+    if !isCopy { Directory.remove(move.to + "/" + UnfinishedStore.ended) }
+    let back = StorageMigration(from: move.target, to: move.source)
+    if isCopy {
+      #expect(try await back.run() == .moved)
+      #expect(move.names == ["old"])
+      #expect(try await StoreMoveFixture.digest(move.source) == digest)
+    } else {
+      #expect(await StoreMoveFixture.code(back) == .foreign)
+      #expect(move.names == ["new", "old"])
+    }
   }
 
   @Test("Two processes that move at once end with one whole storage")

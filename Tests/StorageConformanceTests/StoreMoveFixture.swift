@@ -58,6 +58,7 @@ struct StoreMoveFixture {
   /// Expects that the new storage holds all, and that of the earlier one nothing is left.
   func expectWhole(_ digest: StoreDigest, _ words: String = "") async throws {
     try expectOnly(["new"], words)
+    #expect(Directory.isMissing(to + "/" + UnfinishedStore.ended), "\(words)")
     let copied = try await Self.digest(target)
     #expect(copied == digest, "\(words): \(digest.difference(from: copied) ?? "")")
   }

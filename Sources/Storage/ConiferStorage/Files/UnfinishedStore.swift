@@ -10,6 +10,8 @@ package enum UnfinishedStore {
   package static let file = "unfinished"
   /// What a process that is killed while it marks a store may leave.
   static let draft = file + ".new"
+  /// The name of a mark that keeps nobody out any more, and that its maker still needs.
+  static let ended = "arrived"
 
   @TaskLocal private static var isMaking = false
 
@@ -25,7 +27,9 @@ package enum UnfinishedStore {
   /// The lines of a store's mark, or nil when it has none.
   ///
   /// - Throws: `denied`, `io`.
-  package static func lines(_ directory: String) throws(StoreError) -> [String]? {
+  package static func lines(
+    _ directory: String, in file: String = file
+  ) throws(StoreError) -> [String]? {
     guard let bytes = try Directory.contents("\(directory)/\(file)", limit: 1 << 14) else {
       return nil
     }
@@ -39,6 +43,15 @@ package enum UnfinishedStore {
   package static func finish(_ directory: String) throws(StoreError) {
     Directory.remove("\(directory)/\(draft)")
     try Directory.removeFile("\(directory)/\(file)")
+    try Platform.syncDirectory(directory)
+  }
+
+  /// Gives a store's mark a name by which it keeps nobody out, durably: the store is complete.
+  ///
+  /// - Throws: `denied`, `full`, `io`.
+  static func end(_ directory: String) throws(StoreError) {
+    Directory.remove("\(directory)/\(draft)")
+    try Directory.move("\(directory)/\(file)", to: "\(directory)/\(ended)")
     try Platform.syncDirectory(directory)
   }
 

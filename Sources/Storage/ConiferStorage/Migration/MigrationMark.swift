@@ -23,9 +23,10 @@ struct MigrationMark {
 
   /// The mark of a directory; nil when it has none, or one of another maker.
   ///
+  /// - Parameter file: the name that the mark has.
   /// - Throws: `denied`, `io`.
-  init?(of directory: String) throws(StoreError) {
-    guard let lines = try UnfinishedStore.lines(directory), lines.count >= 6,
+  init?(of directory: String, in file: String = UnfinishedStore.file) throws(StoreError) {
+    guard let lines = try UnfinishedStore.lines(directory, in: file), lines.count >= 6,
       lines[1] == Self.maker, let id = UInt64(lines[2], radix: 16)
     else { return nil }
     self.id = id

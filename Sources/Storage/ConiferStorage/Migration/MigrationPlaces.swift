@@ -53,7 +53,7 @@ struct MigrationPlaces {
     let before = MigrationPlaces(from: to, to: from, newNames, earlierNames)
     if try MigrationMark(of: from)?.id == id {
       try before.finish()
-    } else if try !MovedStore.isOver(to) {
+    } else if try !before.isOver(id) {
       guard hasFiles else { return }
       throw StoreError(
         .foreign,
@@ -155,7 +155,7 @@ struct MigrationPlaces {
     guard let mark = try MigrationMark(of: to), try isMoved(mark) else { return }
     let earlier = try Self.lock(from)
     defer { earlier.release() }
-    try UnfinishedStore.finish(to)
+    try UnfinishedStore.end(to)
     markOver(mark.id)
     if try canBeRenamed {
       _ = try? Directory.moveToFreeName(from, like: MovedStore.aside(from))
@@ -166,16 +166,30 @@ struct MigrationPlaces {
   ///
   /// - Throws: `denied`, `io`.
   func settle() throws(StoreError) {
-    guard let id = try MovedStore.id(of: from), let lock = try? Self.lock(from) else { return }
+    guard let id = try MovedStore.id(of: from), try !MovedStore.isOver(from) else {
+      return Directory.remove("\(to)/\(UnfinishedStore.ended)")
+    }
+    guard try isOver(id), let lock = try? Self.lock(from) else { return }
     defer { lock.release() }
-    guard try MovedStore.id(of: from) == id, try !MovedStore.isOver(from) else { return }
-    markOver(id)
+    if try MovedStore.id(of: from) == id { markOver(id) }
   }
 
   /// Says that the new storage counts. A full disk has no room for that, and gets some when the rest is removed; each call
   /// tries again.
   private func markOver(_ id: UInt64) {
-    try? MovedStore.mark(from, id: id, movedTo: to, isOver: true)
+    do throws(StoreError) {
+      try MovedStore.mark(from, id: id, movedTo: to, isOver: true)
+    } catch { return }
+    Directory.remove("\(to)/\(UnfinishedStore.ended)")
+  }
+
+  /// Whether the earlier storage, which has a mark with an id, is known to have a whole copy that counts. Another one may have
+  /// been made in the new directory since.
+  ///
+  /// - Throws: `denied`, `io`.
+  private func isOver(_ id: UInt64) throws(StoreError) -> Bool {
+    if try MovedStore.isOver(from) { return true }
+    return try MigrationMark(of: to, in: UnfinishedStore.ended)?.id == id
   }
 
   /// Whether the earlier directory has nothing but the storage in it. Another one, and one behind a link, stays where it is.
@@ -192,9 +206,13 @@ struct MigrationPlaces {
   /// - Returns: the first directory that could not be removed.
   /// - Throws: `denied`, `io`.
   func removeMoved() throws(StoreError) -> String? {
-    let isInPlace = try MovedStore.id(of: from) != nil
-    guard earlierNames.areTold else { return isInPlace ? from : nil }
-    let moved = try MovedStore.leftovers(beside: from) + (isInPlace ? [from] : [])
+    let id = try MovedStore.id(of: from)
+    guard earlierNames.areTold else { return id == nil ? nil : from }
+    var moved = try MovedStore.leftovers(beside: from)
+    if let id {
+      guard try isOver(id) else { return from }
+      moved.append(from)
+    }
     let left = moved.filter { path in
       !UnfinishedStore.remove(path, earlierNames) { () throws(StoreError) in
         try MovedStore.id(of: path) != nil

@@ -11,7 +11,7 @@ public import ConiferKeyValue
 /// It is called at each start, and does nothing once all was moved. Everything comes over: cached data, what is known of
 /// queries, pins, and the queue with its order, numbers and states. Until both hold the same, the earlier storage stays as
 /// it is and the new one cannot be opened; then the earlier one is marked, so that it cannot be opened any more, and its
-/// files are removed (files named `owner`, `reserve`, `synced` and `unfinished` are its own too), and its directory if nothing
+/// files are removed (files named `owner`, `reserve`, `synced`, `unfinished` and `arrived` are its own too), and its directory if nothing
 /// else is in it. A process that ends meanwhile has lost nothing, and the next call goes on
 /// where it was, also when the app's directories got other paths in between. Cancelling the task of a call does not end it.
 ///

@@ -17,7 +17,7 @@ struct StoreExchange {
 
   /// Files that stay where they are.
   private static let kept: Set<String> = [
-    "owner", UnfinishedStore.file, UnfinishedStore.draft,
+    "owner", UnfinishedStore.file, UnfinishedStore.draft, UnfinishedStore.ended,
   ]
 
   let location: String
