@@ -121,6 +121,33 @@ import Testing
     #expect(try await migration.run() == .nothingToMove)
   }
 
+  @Test(arguments: pairs)
+  func `brings along what other processes left, also what comes to the old place later`(
+    from: KitStore, to: KitStore
+  ) async throws {
+    let places = try Places()
+    try await fill(from, places)
+    let companion = CompanionDatabase(
+      DatabaseConfiguration(namespace: "test", storage: from.storage(at: places.old)))
+    let before = Self.database(from, places.old)
+    try await before.takeMail()
+    await before.close()
+    try companion.setValue(1, at: "left/first", as: "")
+    let migration = StorageMigration(
+      from: from.storage(at: places.old), to: to.storage(at: places.new))
+    #expect(try await migration.run() == .moved)
+    #expect(places.names == ["new", "new.mail"])
+    try companion.setValue(2, at: "left/second", as: "")
+    #expect(try await migration.run() == .nothingToMove)
+    #expect(places.names == ["new", "new.mail"])
+    let database = Self.database(to, places.new)
+    try await database.takeMail()
+    let paths = try await database.pendingWrites().map { "\($0.path)" }
+    #expect(paths.suffix(2) == ["/left/first", "/left/second"], "\(paths)")
+    await database.close()
+    #expect(try await migration.run() == .nothingToMove)
+  }
+
   /// Each process gets a little further, and dies.
   @Test func `goes on after each kill, and nobody opens half of it`() async throws {
     let places = try Places()

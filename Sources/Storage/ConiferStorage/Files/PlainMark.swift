@@ -13,7 +13,9 @@ package import ConiferKeyValue
 ///
 /// It is never synced: without it they look for themselves, or refuse.
 enum PlainMark {
-  private static func path(_ directory: String) -> String { directory + "/plain" }
+  static let name = "plain"
+
+  private static func path(_ directory: String) -> String { "\(directory)/\(name)" }
 
   /// Whether the owner has said so.
   static func isSet(in directory: String) -> Bool { access(path(directory), F_OK) == 0 }

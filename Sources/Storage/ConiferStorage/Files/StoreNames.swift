@@ -8,6 +8,7 @@ struct StoreNames {
 
   private static let ofAll: Set<String> = [
     "owner", "reserve", SyncMarkFile.name, UnfinishedStore.file, UnfinishedStore.draft,
+    PlainMark.name,
     UnfinishedStore.ended,
   ]
 

@@ -212,6 +212,45 @@ package struct Mailbox: Sendable {
     } catch { return (count, error) }
   }
 
+  // MARK: Moving
+
+  /// Puts all mails into the mailbox of another store, which has the marks of this one's, and removes this one when
+  /// nothing is left in it. A mail that cannot be moved keeps no other.
+  ///
+  /// - Throws: `denied`, `full`, `io`; some may be here then, or in both, as what is put there again is the same mail.
+  package func move(to other: Mailbox) throws(StoreError) {
+    let names = try allFiles()
+    var failure: StoreError?
+    if !names.isEmpty {
+      try Platform.makeDirectory(other.directory)
+      try Platform.syncDirectory(Platform.parent(of: other.directory))
+    }
+    for name in names {
+      do throws(StoreError) { try move(name, to: other) } catch { failure = failure ?? error }
+    }
+    guard !isMissing else { return }
+    if !names.isEmpty {
+      try other.sync()
+      try sync()
+    }
+    if let failure { throw failure }
+    Directory.removeEmpty(directory)
+  }
+
+  private func move(_ name: String, to other: Mailbox) throws(StoreError) {
+    let (path, new) = ("\(directory)/\(name)", "\(other.directory)/\(name)")
+    do throws(StoreError) {
+      return try Directory.move(path, to: new)
+    } catch {
+      // It may be on another volume.
+      guard let file = try? RegularFile(path), file.length <= Mail.largest,
+        let bytes = file.bytes(limit: file.length)
+      else { throw error }
+      try Directory.put(bytes, at: new)
+      Directory.remove(path)
+    }
+  }
+
   // MARK: Giving up
 
   /// Whose a file is, by its beginning.

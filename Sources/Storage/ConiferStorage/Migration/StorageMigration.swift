@@ -15,6 +15,9 @@ public import ConiferKeyValue
 /// else is in it. A process that ends meanwhile has lost nothing, and the next call goes on
 /// where it was, also when the app's directories got other paths in between. Cancelling the task of a call does not end it.
 ///
+/// Writes that other processes left beside the earlier storage are then put beside the new one, each as far as the system
+/// allows; the next call goes on with that.
+///
 /// What `openOrSalvage()` set aside of an earlier storage that was damaged, in `NAME.damaged` beside it, stays where it is;
 /// an empty directory of that kind beside the new one keeps numbers of lost writes from being given again.
 public struct StorageMigration: Sendable {
@@ -86,13 +89,18 @@ public struct StorageMigration: Sendable {
     _ progress: (@Sendable (Progress) -> Void)? = nil
   ) async throws(StoreError) -> Outcome {
     let places = try MigrationPlaces(source, target)
+    var outcome: Outcome
     do throws(StoreError) {
-      return try await move(places, progress)
+      outcome = try await move(places, progress)
     } catch {
       guard [.busy, .foreign].contains(error.code) else { throw error }
       // So it looks for a moment while another process ends the move.
-      return try await move(places, progress)
+      outcome = try await move(places, progress)
     }
+    if case .earlierRemains = outcome { return outcome }
+    // What fails is tried again by the next call.
+    if let mailbox = target.mailbox { try? source.mailbox?.move(to: mailbox) }
+    return outcome
   }
 
   private func move(
