@@ -133,6 +133,19 @@ import Testing
     try await before.takeMail()
     await before.close()
     try companion.setValue(1, at: "left/first", as: "")
+    // As a process leaves it that dies before it removes what it has queued, and what was purged.
+    try companion.setValue(0, at: "left/purged", as: "")
+    let mailbox = Mailbox(of: places.old)
+    let names = try mailbox.files()
+    let backend = try from.storage(at: places.old).open()
+    let tree = try await backend.tree(named: "test")
+    _ = try await backend.commit([
+      .enqueue(Lane(tree: tree, identity: ""), .set("left/first", 1)),
+      MailMark.edit(.queued, of: names[0], in: tree),
+      MailMark.edit(.givenUp([""]), of: names[1], in: tree),
+    ])
+    try await backend.close()
+    try companion.setValue(3, at: "left/third", as: "")
     let migration = StorageMigration(
       from: from.storage(at: places.old), to: to.storage(at: places.new))
     #expect(try await migration.run() == .moved)
@@ -143,9 +156,31 @@ import Testing
     let database = Self.database(to, places.new)
     try await database.takeMail()
     let paths = try await database.pendingWrites().map { "\($0.path)" }
-    #expect(paths.suffix(2) == ["/left/first", "/left/second"], "\(paths)")
+    #expect(
+      paths.filter { $0.hasPrefix("/left") } == ["/left/first", "/left/third", "/left/second"],
+      "\(paths)")
     await database.close()
     #expect(try await migration.run() == .nothingToMove)
+  }
+
+  @Test func `leaves what has a name of its own but is the app's`() async throws {
+    let places = try Places()
+    try await fill(.sqlite, places)
+    let files = FileManager.default
+    for directory in [places.old, places.new] {
+      let path = directory + "/arrived"
+      try files.createDirectory(atPath: path, withIntermediateDirectories: true)
+      try "kept".write(toFile: path + "/letter", atomically: true, encoding: .utf8)
+    }
+    try "".write(toFile: places.new + "/plain", atomically: true, encoding: .utf8)
+    let migration = StorageMigration(
+      from: .sqlite(at: places.old), to: .lmdb(at: places.new))
+    _ = try await migration.run()
+    for _ in 1...2 { #expect(try await migration.run() == .nothingToMove) }
+    try await expectAll(.lmdb, places)
+    for directory in [places.old, places.new] {
+      #expect(files.fileExists(atPath: directory + "/arrived/letter"), "\(directory)")
+    }
   }
 
   /// Each process gets a little further, and dies.

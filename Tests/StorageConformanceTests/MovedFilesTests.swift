@@ -44,7 +44,7 @@ import Testing
     try move.share()
     let digest = try await StoreMoveFixture.digest(move.source)
     // The part is damaged.
-    let mark = MigrationMark(isAlone: false)
+    let mark = MigrationMark(isAlone: false, kind: "")
     try mark.write(to: move.to, from: move.from)
     try Directory.put([1, 2, 3], at: move.to + "/conifer.sqlite")
     #expect(try await move.migration.run() == .moved)
@@ -94,7 +94,7 @@ import Testing
     let left = StorageMigration.Outcome.notRemoved(directory: move.from)
     #expect(try await StorageMigration(from: source, to: move.target).run() == left)
     if !isEnded {
-      let mark = MigrationMark(isAlone: true)
+      let mark = MigrationMark(isAlone: true, kind: "")
       try mark.write(to: move.to, from: move.from)
       try MovedStore.mark(move.from, id: mark.id, movedTo: move.to, isOver: false)
     }
@@ -108,7 +108,7 @@ import Testing
 
   /// Leaves two storages as a process does that is killed as soon as the new one can be opened, or whose disk was full then.
   private static func interrupt(_ move: StoreMoveFixture) throws {
-    let mark = MigrationMark(isAlone: true)
+    let mark = MigrationMark(isAlone: true, kind: "")
     try mark.write(to: move.to, from: move.from)
     try UnfinishedStore.end(move.to)
     try MovedStore.mark(move.from, id: mark.id, movedTo: move.to, isOver: false)

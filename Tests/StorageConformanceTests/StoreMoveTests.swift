@@ -213,7 +213,7 @@ import Testing
     try await move.fill()
     let digest = try await StoreMoveFixture.digest(move.source)
     // As a process leaves it that is killed before the new one can be opened.
-    let mark = MigrationMark(isAlone: true)
+    let mark = MigrationMark(isAlone: true, kind: "")
     try ConiferStorage.Platform.makeDirectory(move.to)
     try mark.write(to: move.to, from: move.from)
     if isMarked {

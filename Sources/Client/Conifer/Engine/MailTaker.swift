@@ -313,9 +313,12 @@ final class MailTaker {
     let others = count > 1 ? "and \(count - 1) more there, which stay" : "which stays there"
     let place = "the mail \(mailbox.directory)/\(first.name), \(others) as .damaged: \(first.why)"
     let (reports, mark) = try backend.read { (view) throws(StoreError) in
-      (try view.incidents(), try view.metadata(tree, Self.reportedName))
+      let same = try view.incidents(after: IncidentPosition(), limit: 1) {
+        $0.tree == tree && $0.place == place
+      }
+      return (same.incidents, try view.metadata(tree, Self.reportedName))
     }
-    let isThere = reports.contains { $0.tree == tree && $0.place == place }
+    let isThere = !reports.isEmpty
     var outcome: Outbox.Stored?
     outbox.addEdits([
       isThere

@@ -26,6 +26,12 @@ extension Directory {
     return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFLNK
   }
 
+  /// Whether a path names a directory, and no link to one.
+  static func isDirectory(_ path: String) -> Bool {
+    var facts = stat()
+    return lstat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFDIR
+  }
+
   /// Removes a directory with nothing in it; one that has something stays.
   static func removeEmpty(_ path: String) { rmdir(path) }
 

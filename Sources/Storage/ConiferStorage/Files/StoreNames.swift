@@ -8,8 +8,7 @@ struct StoreNames {
 
   private static let ofAll: Set<String> = [
     "owner", "reserve", SyncMarkFile.name, UnfinishedStore.file, UnfinishedStore.draft,
-    PlainMark.name,
-    UnfinishedStore.ended,
+    PlainMark.name, UnfinishedStore.ended,
   ]
 
   /// Those of a kind that does not tell them: all but hidden ones.
@@ -29,6 +28,10 @@ struct StoreNames {
   ///
   /// - Throws: `denied`, `io`.
   func all(in directory: String) throws(StoreError) -> [String] {
-    try Directory.names(in: directory).filter(contains)
+    try Directory.names(in: directory).filter { name in
+      // Those of all stores are files.
+      contains(name)
+        && !(Self.ofAll.contains(name) && Directory.isDirectory("\(directory)/\(name)"))
+    }
   }
 }

@@ -61,7 +61,8 @@ package enum UnfinishedStore {
   /// - Throws: `denied`, `io`.
   static func isNothing(_ directory: String, _ names: StoreNames) throws(StoreError) -> Bool {
     guard !Directory.isMissing(directory) else { return true }
-    guard try Set(names.all(in: directory)).isSubset(of: ["owner", draft]) else { return false }
+    guard try Set(names.all(in: directory)).isSubset(of: ["owner", draft, ended, PlainMark.name])
+    else { return false }
     return try OwnerLock.text(in: directory).kind == .none
   }
 

@@ -214,21 +214,31 @@ package struct Mailbox: Sendable {
 
   // MARK: Moving
 
-  /// Puts all mails into the mailbox of another store, which has the marks of this one's, and removes this one when
-  /// nothing is left in it. A mail that cannot be moved keeps no other.
+  /// Puts all mails into the mailbox of another store, those of a sender in their order, and removes this one when nothing
+  /// is left in it. No store may have marks of them. A mail that cannot be moved keeps those that its sender left later.
   ///
-  /// - Throws: `denied`, `full`, `io`; some may be here then, or in both, as what is put there again is the same mail.
-  package func move(to other: Mailbox) throws(StoreError) {
-    let names = try allFiles()
+  /// - Parameter copies: whether mails are copied to another volume; only while nobody takes any there, as a process that
+  ///   ends meanwhile has put them in both.
+  /// - Throws: `foreign` (something else has the other mailbox's name), `denied`, `full`, `io`; some may be here then.
+  package func move(to other: Mailbox, copies: Bool) throws(StoreError) {
+    let aside = try allFiles().filter { !Self.isMail($0) }
+    let names = try orderedFiles() + aside
+    guard !isMissing else { return }
     var failure: StoreError?
+    var held: Set<UInt64> = []
     if !names.isEmpty {
       try Platform.makeDirectory(other.directory)
       try Platform.syncDirectory(Platform.parent(of: other.directory))
     }
     for name in names {
-      do throws(StoreError) { try move(name, to: other) } catch { failure = failure ?? error }
+      guard let sender = Self.sender(of: Self.mailName(name)), !held.contains(sender) else {
+        continue
+      }
+      do throws(StoreError) { try move(name, to: other, copies: copies) } catch {
+        failure = failure ?? error
+        held.insert(sender)
+      }
     }
-    guard !isMissing else { return }
     if !names.isEmpty {
       try other.sync()
       try sync()
@@ -237,17 +247,21 @@ package struct Mailbox: Sendable {
     Directory.removeEmpty(directory)
   }
 
-  private func move(_ name: String, to other: Mailbox) throws(StoreError) {
+  private func move(_ name: String, to other: Mailbox, copies: Bool) throws(StoreError) {
     let (path, new) = ("\(directory)/\(name)", "\(other.directory)/\(name)")
     do throws(StoreError) {
       return try Directory.move(path, to: new)
     } catch {
-      // It may be on another volume.
-      guard let file = try? RegularFile(path), file.length <= Mail.largest,
+      guard copies, (try? Directory.areOnOneVolume(directory, other.directory)) == false,
+        let file = try? RegularFile(path), file.length <= Mail.largest,
         let bytes = file.bytes(limit: file.length)
       else { throw error }
       try Directory.put(bytes, at: new)
       Directory.remove(path)
+      guard Directory.isMissing(path) else {
+        Directory.remove(new)
+        throw error
+      }
     }
   }
 

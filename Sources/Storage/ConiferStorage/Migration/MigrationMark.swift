@@ -8,6 +8,8 @@ struct MigrationMark {
   let id: UInt64
   /// Whether nothing but hidden files was in the new directory at the beginning, so that all that is there now is the copy's.
   let isAlone: Bool
+  /// The kind of the new store, as its configuration names it.
+  let kind: String
   var place = CopyPosition()
 
   /// The second line, by which a migration knows its own mark.
@@ -16,9 +18,9 @@ struct MigrationMark {
   /// A place with longer keys is not written: the tree is copied from its beginning then.
   private static let longestPath = 4096
 
-  init(isAlone: Bool) {
+  init(isAlone: Bool, kind: String) {
     id = UInt64.random(in: 1 ... .max)
-    self.isAlone = isAlone
+    (self.isAlone, self.kind) = (isAlone, kind.filter { !$0.isWhitespace })
   }
 
   /// The mark of a directory; nil when it has none, or one of another maker.
@@ -30,7 +32,9 @@ struct MigrationMark {
       lines[1] == Self.maker, let id = UInt64(lines[2], radix: 16)
     else { return nil }
     self.id = id
-    isAlone = lines[5] == Self.alone
+    let words = lines[5].split(separator: " ", omittingEmptySubsequences: false)
+    isAlone = words.first == Self.alone[...]
+    kind = words.count == 2 ? String(words[1]) : ""
     guard let phase = CopyPosition.Phase(rawValue: lines[3]) else { return }
     place = CopyPosition(phase: phase, tree: lines[4].isEmpty ? nil : Self.text(lines[4]))
     let keys = lines.dropFirst(6).filter { !$0.isEmpty }.compactMap(Self.text).map { Key($0) }
@@ -45,7 +49,7 @@ struct MigrationMark {
     var lines = [
       "the app moves \(source.filter { !$0.isNewline }) into it; start the app again",
       Self.maker, id.hex, place.phase.rawValue, place.tree.map(Self.hex) ?? "",
-      isAlone ? Self.alone : "",
+      "\(isAlone ? Self.alone : "") \(kind)",
     ]
     let keys = (place.path?.keys ?? []).map { Self.hex($0.string) }
     if keys.reduce(0, { $0 + $1.utf8.count + 1 }) <= 2 * Self.longestPath { lines += keys }

@@ -25,6 +25,8 @@ struct MigrationPlaces {
   private let earlierNames: StoreNames
   /// What of the new directory is, or will be, the storage's.
   private let newNames: StoreNames
+  /// The new storage's kind.
+  private let newKind: String
 
   /// The directories of two storages.
   ///
@@ -35,13 +37,15 @@ struct MigrationPlaces {
     }
     self.init(
       from: Self.normal(from), to: Self.normal(to), StoreNames(source.files),
-      StoreNames(target.files))
+      StoreNames(target.files), newKind: target.name)
     guard Self.areApart(self.from, self.to) else { throw overlap }
   }
 
-  private init(from: String, to: String, _ earlierNames: StoreNames, _ newNames: StoreNames) {
+  private init(
+    from: String, to: String, _ earlierNames: StoreNames, _ newNames: StoreNames, newKind: String
+  ) {
     (self.from, self.to) = (from, to)
-    (self.earlierNames, self.newNames) = (earlierNames, newNames)
+    (self.earlierNames, self.newNames, self.newKind) = (earlierNames, newNames, newKind)
   }
 
   /// Ends a move out of the new directory, when this one goes back there.
@@ -50,7 +54,8 @@ struct MigrationPlaces {
   func endMoveBefore() throws(StoreError) {
     guard let id = try MovedStore.id(of: to) else { return }
     let hasFiles = try hasFiles
-    let before = MigrationPlaces(from: to, to: from, newNames, earlierNames)
+    let before = MigrationPlaces(
+      from: to, to: from, newNames, earlierNames, newKind: newKind)
     if try MigrationMark(of: from)?.id == id {
       try before.finish()
     } else if try !before.isOver(id) {
@@ -114,7 +119,8 @@ struct MigrationPlaces {
     guard try UnfinishedStore.isNothing(to, newNames) else {
       throw StoreError(.busy, "A store was just made in \(to): start the move again.")
     }
-    let mark = MigrationMark(isAlone: try StoreNames.untold.all(in: to) == ["owner"])
+    let mark = MigrationMark(
+      isAlone: try StoreNames.untold.all(in: to) == ["owner"], kind: newKind)
     try mark.write(to: to, from: from)
     return mark
   }
@@ -142,8 +148,11 @@ struct MigrationPlaces {
     }
   }
 
-  /// What is a copy's, of whatever kind that is.
-  private func names(of mark: MigrationMark) -> StoreNames { mark.isAlone ? .untold : newNames }
+  /// What is a copy's: of another kind than the new storage all but what was there before.
+  private func names(of mark: MigrationMark) -> StoreNames {
+    if newNames.areTold, mark.kind == newKind { return newNames }
+    return mark.isAlone ? .untold : newNames
+  }
 
   /// Takes the earlier storage out of the way, which was marked as moved, and lets everybody open the new one.
   ///
@@ -155,6 +164,10 @@ struct MigrationPlaces {
     guard let mark = try MigrationMark(of: to), try isMoved(mark) else { return }
     let earlier = try Self.lock(from)
     defer { earlier.release() }
+    // Also the mark of a process that ended before it had synced it.
+    try Platform.syncDirectory(from, isFull: true)
+    // Nobody has either storage open. What fails stays there; no store knows of it.
+    try? Mailbox(of: from).move(to: Mailbox(of: to), copies: true)
     try UnfinishedStore.end(to)
     markOver(mark.id)
     if try canBeRenamed {
@@ -167,7 +180,7 @@ struct MigrationPlaces {
   /// - Throws: `denied`, `io`.
   func settle() throws(StoreError) {
     guard let id = try MovedStore.id(of: from), try !MovedStore.isOver(from) else {
-      return Directory.remove("\(to)/\(UnfinishedStore.ended)")
+      return try forgetEnd()
     }
     guard try isOver(id), let lock = try? Self.lock(from) else { return }
     defer { lock.release() }
@@ -179,7 +192,15 @@ struct MigrationPlaces {
   private func markOver(_ id: UInt64) {
     do throws(StoreError) {
       try MovedStore.mark(from, id: id, movedTo: to, isOver: true)
+      try forgetEnd()
     } catch { return }
+  }
+
+  /// Removes the mark of the new storage that keeps nobody out; what else has its name stays.
+  ///
+  /// - Throws: `denied`, `io`.
+  private func forgetEnd() throws(StoreError) {
+    guard try MigrationMark(of: to, in: UnfinishedStore.ended) != nil else { return }
     Directory.remove("\(to)/\(UnfinishedStore.ended)")
   }
 

@@ -11,12 +11,12 @@ public import ConiferKeyValue
 /// It is called at each start, and does nothing once all was moved. Everything comes over: cached data, what is known of
 /// queries, pins, and the queue with its order, numbers and states. Until both hold the same, the earlier storage stays as
 /// it is and the new one cannot be opened; then the earlier one is marked, so that it cannot be opened any more, and its
-/// files are removed (files named `owner`, `reserve`, `synced`, `unfinished` and `arrived` are its own too), and its directory if nothing
+/// files are removed (files named `owner`, `plain`, `reserve`, `synced`, `unfinished`, `unfinished.new` and `arrived` are its own too), and its directory if nothing
 /// else is in it. A process that ends meanwhile has lost nothing, and the next call goes on
 /// where it was, also when the app's directories got other paths in between. Cancelling the task of a call does not end it.
 ///
-/// Writes that other processes left beside the earlier storage are then put beside the new one, each as far as the system
-/// allows; the next call goes on with that.
+/// Writes that other processes left beside the earlier storage come along, before anybody can open the new one; those that
+/// come to the earlier place later are put beside the new one by the next call, if it is on the same volume.
 ///
 /// What `openOrSalvage()` set aside of an earlier storage that was damaged, in `NAME.damaged` beside it, stays where it is;
 /// an empty directory of that kind beside the new one keeps numbers of lost writes from being given again.
@@ -97,9 +97,12 @@ public struct StorageMigration: Sendable {
       // So it looks for a moment while another process ends the move.
       outcome = try await move(places, progress)
     }
-    if case .earlierRemains = outcome { return outcome }
-    // What fails is tried again by the next call.
-    if let mailbox = target.mailbox { try? source.mailbox?.move(to: mailbox) }
+    switch outcome {
+    case .moved, .nothingToMove:
+      // What came to the earlier place since is in no store. What fails is tried again by the next call.
+      if let mailbox = target.mailbox { try? source.mailbox?.move(to: mailbox, copies: false) }
+    case .notRemoved, .earlierRemains: break
+    }
     return outcome
   }
 
@@ -181,6 +184,7 @@ public struct StorageMigration: Sendable {
     }
     // Nothing would come over, and opening it may have made it.
     if found == nil, try old.inspect({ try Self.isEmpty($0) }) { return .empty }
+    try await removeTakenMails(old)
     try check(old, progress)
     let reports = try old.inspect { try $0.incidentPosition() }
     // No `??`: its second operand throws no typed error.
@@ -198,6 +202,46 @@ public struct StorageMigration: Sendable {
     // It is still open, so that nobody has written to it since it was compared.
     try MovedStore.mark(places.from, id: mark.id, movedTo: places.to, isOver: false)
     return .marked
+  }
+
+  /// Removes what other processes left and the queue has, or the app gave up, so that no store knows of what is left.
+  private func removeTakenMails(_ old: any StorageBackend) async throws(StoreError) {
+    guard let mailbox = source.mailbox else { return }
+    let names = try mailbox.files()
+    guard !names.isEmpty else { return }
+    for tree in try old.read({ (view) throws(StoreError) in try view.trees() }) {
+      let marks = try old.read { (view) throws(StoreError) in
+        try MailMark.marks(of: names, in: view, tree.id)
+      }
+      var taken: [String] = []
+      for (name, mark) in marks {
+        if try isTaken(name, mark, mailbox, tree) { taken.append(name) }
+      }
+      guard !taken.isEmpty else { continue }
+      // A sync covers this together with the commit of a process that died.
+      let edits = taken.map { MailMark.editAgain(of: $0, in: tree.id) }
+      try await old.harden(try await old.commit(edits).commit)
+      try mailbox.remove(taken)
+    }
+  }
+
+  private func isTaken(
+    _ name: String, _ mark: MailMark, _ mailbox: Mailbox, _ tree: TreeInfo
+  ) throws(StoreError) -> Bool {
+    switch mark {
+    case .queued: return true
+    case .givenUp(let users):
+      switch mailbox.holder(of: name) {
+      case .of(let address):
+        return users.contains { Mail.Address(tree: tree.name, identity: $0) == address }
+      case .nobody, .missing: return false
+      case .unreadable:
+        throw StoreError(
+          .denied,
+          "\(mailbox.directory)/\(name) may be a write that was given up, and cannot be read: let the app read it, "
+            + "then start the move again.")
+      }
+    }
   }
 
   /// Whether a storage has neither a database nor what keeps lost numbers of writes from being given again.

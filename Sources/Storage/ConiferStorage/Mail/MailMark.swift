@@ -1,10 +1,9 @@
-import ConiferKeyValue
-import ConiferStorage
+package import ConiferKeyValue
 
 /// What a store says of a mail that may still be there: it is not to be queued any more.
 ///
 /// It is kept as metadata of the tree, under the name of the mail's file.
-enum MailMark: Equatable {
+package enum MailMark: Equatable {
   /// Its write is in the queue, or was.
   case queued
   /// The app gave up what was left for these users. Of a file that cannot be read nobody knows yet whose it is.
@@ -16,27 +15,27 @@ enum MailMark: Equatable {
   private static let givenUpCode: UInt8 = 2
 
   /// The mark of a mail once what was left for a user is given up too.
-  static func givenUp(_ identity: String, _ known: MailMark?) -> MailMark {
+  package static func givenUp(_ identity: String, _ known: MailMark?) -> MailMark {
     guard case .givenUp(let others) = known else { return .givenUp([identity]) }
     let isKnown = others.contains { $0.utf8.elementsEqual(identity.utf8) }
     return .givenUp(isKnown ? others : others + [identity])
   }
 
   /// The edit that stores a mark, or that forgets it.
-  static func edit(_ mark: MailMark?, of name: String, in tree: TreeID) -> StorageEdit {
+  package static func edit(_ mark: MailMark?, of name: String, in tree: TreeID) -> StorageEdit {
     .setMetadata(tree, prefix + name, mark?.bytes)
   }
 
   /// The edit that stores again that a mail is not to be queued. It is another one than the first, so that a sync that
   /// covers it covers the commit of a process that died too.
-  static func editAgain(of name: String, in tree: TreeID) -> StorageEdit {
+  package static func editAgain(of name: String, in tree: TreeID) -> StorageEdit {
     .setMetadata(tree, prefix + name, [againCode])
   }
 
   /// The marks of mails.
   ///
   /// - Throws: as the view's reads.
-  static func marks(
+  package static func marks(
     of names: some Sequence<String>, in view: any StorageView, _ tree: TreeID
   ) throws(StoreError) -> [String: MailMark] {
     var marks: [String: MailMark] = [:]
@@ -49,7 +48,7 @@ enum MailMark: Equatable {
   /// The names of all mails that have a mark.
   ///
   /// - Throws: as the view's reads.
-  static func names(
+  package static func names(
     in view: any StorageView, _ tree: TreeID
   ) throws(StoreError) -> [String] {
     var names: [String] = []
@@ -65,7 +64,7 @@ enum MailMark: Equatable {
   /// it may come back.
   ///
   /// - Throws: what the storage does, and `denied`, `full`, `io`.
-  static func namesOfRemoved(
+  package static func namesOfRemoved(
     _ mailbox: Mailbox, _ backend: any StorageBackend, _ tree: TreeID
   ) throws(StoreError) -> [String] {
     let known = try backend.read { (view) throws(StoreError) in try names(in: view, tree) }
