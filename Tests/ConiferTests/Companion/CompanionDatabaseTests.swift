@@ -545,12 +545,12 @@ import Testing
     // The last one is behind a newer one in the order of its sender.
     #expect(report.waiting == 3)
     #expect(try await pending(database) == ["/n1"])
-    let incidents = try await database.incidents(needingCare: true)
+    let incidents = try await database.incidents(needingCare: true).incidents
     #expect(incidents.count == 1)
     #expect(incidents.first?.place.contains(names[1]) == true)
     #expect(Scratch.read(path(1) + ".damaged") == bytes)
     #expect(try await database.takeMail() == report)
-    #expect(try await database.incidents().count == 1)
+    #expect(try await database.incidents().incidents.count == 1)
     #expect(files().count == 4)
     await database.close()
   }

@@ -123,7 +123,7 @@ import Testing
     let report = try await database.takeMail()
     #expect(try await paths(database) == ["/fine", "/fine", "/fine/.priority"])
     #expect(report == MailReport())
-    let reports = try await database.incidents(needingCare: true)
+    let reports = try await database.incidents(needingCare: true).incidents
     #expect(reports.count == 1)
     #expect(reports.first?.place.contains("and \(forged.count + depths.count - 1) more") == true)
     let left = Scratch.names(mailbox.directory)
@@ -231,11 +231,11 @@ import Testing
     let report = try await database.takeMail()
     #expect(report.taken == 1 && report.setAside == 600 && report.waiting == 0)
     #expect(try await paths(database) == ["/behind"])
-    let incidents = try await database.incidents()
+    let incidents = try await database.incidents().incidents
     #expect(incidents.count == 1)
     #expect(incidents.first?.place.contains("and 599 more") == true)
     #expect(try await database.takeMail() == MailReport())
-    #expect(try await database.incidents().count == 1)
+    #expect(try await database.incidents().incidents.count == 1)
     await database.close()
   }
 
@@ -256,11 +256,11 @@ import Testing
       #expect(error?.code == .storageFailure && error?.message.contains("set aside") == true)
       #expect(try await paths(database).count == round * 300)
       #expect(try mailbox.files().count == 1)
-      #expect(try await database.incidents(needingCare: true).count == 1)
+      #expect(try await database.incidents(needingCare: true).incidents.count == 1)
     }
     #expect(rmdir(stuck + ".damaged") == 0)
     #expect(try await database.takeMail().setAside == 1)
-    #expect(try await database.incidents().count == 1)
+    #expect(try await database.incidents().incidents.count == 1)
     await database.close()
   }
 

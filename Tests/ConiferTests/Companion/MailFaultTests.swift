@@ -130,7 +130,8 @@
           if case .rename(_, let new) = $0 { new.hasSuffix(".damaged") } else { false }
         }
         try requireSynced(entries[..<renamed])
-        #expect(try await database.incidents(needingCare: true).count == 1, "\(isReported)")
+        #expect(
+          try await database.incidents(needingCare: true).incidents.count == 1, "\(isReported)")
         Directory.remove(path + ".damaged")
       }
       await database.close()

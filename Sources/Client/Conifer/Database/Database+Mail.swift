@@ -11,7 +11,7 @@ public struct MailReport: Sendable, Hashable {
   /// ``Database/discardMail(of:)`` removes them; they are never sent as somebody else's.
   public var waitingForOtherUsers = 0
   /// How many were set aside, because their bytes are damaged or no valid write; one report of all is among
-  /// ``Database/incidents(needingCare:)``.
+  /// ``Database/incidents(needingCare:after:limit:)``.
   public var setAside = 0
 
   /// A report of nothing.
