@@ -45,6 +45,13 @@ func target(
   let hasPrivacyManifests = false
 #endif
 
+/// A stand-in for SwiftUI where there is none, for the example's sources.
+#if os(macOS)
+  let swiftUI: [Target.Dependency] = []
+#else
+  let swiftUI: [Target.Dependency] = ["SwiftUI"]
+#endif
+
 func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
   .testTarget(
     name: "\(name)Tests", dependencies: dependencies, path: "Tests/\(name)Tests",
@@ -312,6 +319,11 @@ let package = Package(
     .executableTarget(
       name: "FirstApp", dependencies: ["ConiferKit"], path: "Examples/FirstApp",
       swiftSettings: settings),
+    // An app for Apple systems; elsewhere it is type-checked, and does nothing.
+    .executableTarget(
+      name: "RoomsApp",
+      dependencies: ["ConiferKit", "ConiferObservation", "ConiferStorage"] + swiftUI,
+      path: "Examples/RoomsApp/Sources", swiftSettings: settings),
     // The outside example's backend, for the clients' tests and the benchmarks, and its tests, which
     // take a fraction of the time on the optimized stores.
     .target(
@@ -533,6 +545,11 @@ if Context.environment["CONIFER_BENCHMARKS"] != nil {
       swiftSettings: outside),
   ]
   package.products.append(.executable(name: "conifer-bench", targets: ["BenchTool"]))
+}
+
+if !swiftUI.isEmpty {
+  package.targets.append(
+    .target(name: "SwiftUI", path: "Examples/RoomsApp/Stub", swiftSettings: settings))
 }
 
 // For work on a part: CONIFER_TESTS="ConiferSync ConiferQuery" builds these tests and what they need, nothing else.
