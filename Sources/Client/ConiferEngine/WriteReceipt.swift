@@ -4,7 +4,7 @@ import Synchronization
 /// A handle that follows a local write until its end: its id, when it is durable, and how it ends.
 ///
 /// It may be ignored, and costs nothing then. A write outlives its receipt: keep the ``id`` to ask
-/// ``Database/outcome(of:)`` after a restart.
+/// `outcome(of:)` after a restart.
 public final class WriteReceipt: Sendable {
   /// The id that a write keeps for the life of its store, made of the identity that wrote it and a
   /// number; where the queue is in memory, as of a database without a server, until the database is
@@ -32,7 +32,7 @@ public final class WriteReceipt: Sendable {
     /// The app gave it up.
     case discarded
     /// It was never sent, as a later write overwrote all of it while it still waited: that write, whose id this is, goes
-    /// to the server in its place (see ``DatabaseConfiguration/dropsSupersededWrites``).
+    /// to the server in its place (see `DatabaseConfiguration.dropsSupersededWrites`).
     case superseded(by: ID)
     /// It was never queued, for this reason.
     case failed(DatabaseError)

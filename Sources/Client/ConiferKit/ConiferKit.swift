@@ -47,9 +47,9 @@ func load() {
 }
 
 extension Database {
-  /// Names the server of the app's common database; to be called once, before ``database()``.
+  /// Names the server of the app's common database; to be called once, before `database()`.
   ///
-  /// The Apple SDK reads it from a file. Without this call ``database()`` stays offline, and keeps its
+  /// The Apple SDK reads it from a file. Without this call `database()` stays offline, and keeps its
   /// data; so it does where the package is built without its trait `WebSocket`.
   ///
   /// - Parameter url: such as `https://my-app.example.com` or `http://localhost:9000?ns=my-app`. An

@@ -175,7 +175,9 @@ public final class Server: Sendable {
   /// Declares the indexes of a database, so that filtered listens and gets without one are answered
   /// with the warning `no_index`.
   ///
-  /// - Parameter indexes: the indexes; nil, the default, when indexes are not required.
+  /// - Parameters:
+  ///   - indexes: the indexes; nil, the default, when indexes are not required.
+  ///   - namespace: the database's name; a missing one is created, in memory.
   public func setIndexes(_ indexes: [IndexDefinition]?, in namespace: String) {
     with(namespace) { $0.handle(.setIndexes(indexes)) }
   }
@@ -204,7 +206,9 @@ public final class Server: Sendable {
 
   /// Ends all sessions of a database; their onDisconnect operations run.
   ///
-  /// - Parameter reason: the reason that the clients get.
+  /// - Parameters:
+  ///   - namespace: the database's name.
+  ///   - reason: the reason that the clients get.
   public func disconnectAll(in namespace: String, reason: String = "The server ended the session.")
   {
     hostIfServed(namespace)?.handle(.evict(reason))

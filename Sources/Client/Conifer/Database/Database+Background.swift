@@ -34,7 +34,7 @@ extension Database {
   /// - Parameter deadline: when it returns at the latest, also while the token provider is asked; only while the storage
   ///   is being opened or is suspended does it wait longer. It returns earlier when the database is suspended or closed
   ///   after the call.
-  /// - Returns: what is left; ``PendingWriteTotals/pending`` is 0 when the queue is empty. Writes that wait in memory until
+  /// - Returns: what is left; its `pending` is 0 when the queue is empty. Writes that wait in memory until
   ///   the token provider has said who made them count too, and are lost with the process.
   /// - Throws: what the store does; `cancelled`, when the waiting task is.
   public func drain(until deadline: Date) async throws(DatabaseError) -> PendingWriteTotals {

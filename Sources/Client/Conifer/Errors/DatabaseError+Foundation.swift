@@ -4,7 +4,7 @@ public import Foundation
 extension DatabaseError: CustomNSError, LocalizedError {
   /// The domain of the Apple SDK's database errors.
   public static var errorDomain: String { "com.firebase" }
-  /// The key under which the user info has the name of the ``code``, which is finer than the number.
+  /// The key under which the user info has the name of the `code`, which is finer than the number.
   public static let codeKey = "conifer.code"
 
   /// The Apple SDK's number for the code: 1 for a refusal by the rules, 2 for a server that cannot answer, 3 for a write

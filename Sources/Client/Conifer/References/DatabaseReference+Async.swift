@@ -19,7 +19,7 @@ extension DatabaseReference {
   /// Replaces what is here, with a priority, and waits until the server has.
   ///
   /// - Parameters:
-  ///   - value: as in ``setValue(_:)``.
+  ///   - value: as in ``setValue(_:)->WriteReceipt``.
   ///   - priority: a String or a number; nil for none.
   /// - Returns: this place.
   /// - Throws: why it is invalid, was not queued, or was refused; `cancelled`.
@@ -99,7 +99,7 @@ extension DatabaseReference {
 extension DatabaseReference {
   /// Replaces what is here when the connection ends; waits until the server has taken note.
   ///
-  /// - Parameter value: as in ``setValue(_:)``.
+  /// - Parameter value: as in ``setValue(_:)->WriteReceipt``.
   /// - Returns: this place.
   /// - Throws: why it is invalid, or was refused; `cancelled`.
   @discardableResult
@@ -113,7 +113,7 @@ extension DatabaseReference {
   /// note.
   ///
   /// - Parameters:
-  ///   - value: as in ``setValue(_:)``.
+  ///   - value: as in ``setValue(_:)->WriteReceipt``.
   ///   - priority: a String or a number; nil for none.
   /// - Returns: this place.
   /// - Throws: why it is invalid, or was refused; `cancelled`.
@@ -139,7 +139,7 @@ extension DatabaseReference {
 
   /// Replaces several places below when the connection ends; waits until the server has taken note.
   ///
-  /// - Parameter values: as in ``updateChildValues(_:)``.
+  /// - Parameter values: as in ``updateChildValues(_:)->WriteReceipt``.
   /// - Returns: this place.
   /// - Throws: why it is invalid, or was refused; `cancelled`.
   @discardableResult

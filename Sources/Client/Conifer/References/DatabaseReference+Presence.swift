@@ -6,13 +6,13 @@ import ConiferTree
 extension DatabaseReference {
   /// Replaces what is here when the connection ends.
   ///
-  /// - Parameter value: as in ``setValue(_:)``.
+  /// - Parameter value: as in ``setValue(_:)->WriteReceipt``.
   public func onDisconnectSetValue(_ value: Any?) { onDisconnectPut(value, nil, nil) }
 
   /// Replaces what is here when the connection ends.
   ///
   /// - Parameters:
-  ///   - value: as in ``setValue(_:)``.
+  ///   - value: as in ``setValue(_:)->WriteReceipt``.
   ///   - block: is given the error or nil when the server has taken note, and this place.
   public func onDisconnectSetValue(
     _ value: Any?, withCompletionBlock block: @escaping CompletionBlock
@@ -21,7 +21,7 @@ extension DatabaseReference {
   /// Replaces what is here when the connection ends, with a priority.
   ///
   /// - Parameters:
-  ///   - value: as in ``setValue(_:)``.
+  ///   - value: as in ``setValue(_:)->WriteReceipt``.
   ///   - priority: a String or a number; nil for none.
   @available(*, noasync, message: "Await it with a priority that is Sendable.")
   public func onDisconnectSetValue(_ value: Any?, andPriority priority: Any?) {
@@ -31,7 +31,7 @@ extension DatabaseReference {
   /// Replaces what is here when the connection ends, with a priority.
   ///
   /// - Parameters:
-  ///   - value: as in ``setValue(_:)``.
+  ///   - value: as in ``setValue(_:)->WriteReceipt``.
   ///   - priority: a String or a number; nil for none.
   ///   - block: is given the error or nil when the server has taken note, and this place.
   public func onDisconnectSetValue(
@@ -51,7 +51,7 @@ extension DatabaseReference {
 
   /// Replaces several places below when the connection ends.
   ///
-  /// - Parameter values: as in ``updateChildValues(_:)``.
+  /// - Parameter values: as in ``updateChildValues(_:)->WriteReceipt``.
   public func onDisconnectUpdateChildValues(_ values: [AnyHashable: Any]) {
     onDisconnectMerge(values, nil)
   }
@@ -59,7 +59,7 @@ extension DatabaseReference {
   /// Replaces several places below when the connection ends.
   ///
   /// - Parameters:
-  ///   - values: as in ``updateChildValues(_:)``.
+  ///   - values: as in ``updateChildValues(_:)->WriteReceipt``.
   ///   - block: is given the error or nil when the server has taken note, and this place.
   public func onDisconnectUpdateChildValues(
     _ values: [AnyHashable: Any], withCompletionBlock block: @escaping CompletionBlock

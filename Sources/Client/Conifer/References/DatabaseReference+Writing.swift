@@ -20,7 +20,7 @@ extension DatabaseReference {
   /// Replaces what is here.
   ///
   /// - Parameters:
-  ///   - value: as in ``setValue(_:)``.
+  ///   - value: as in ``setValue(_:)->WriteReceipt``.
   ///   - block: is given the server's error or nil, and this place.
   /// - Returns: what follows the write; it may be ignored.
   @discardableResult
@@ -31,7 +31,7 @@ extension DatabaseReference {
   /// Replaces what is here, with a priority.
   ///
   /// - Parameters:
-  ///   - value: as in ``setValue(_:)``.
+  ///   - value: as in ``setValue(_:)->WriteReceipt``.
   ///   - priority: a String or a number; nil for none.
   /// - Returns: what follows the write; it may be ignored.
   @available(
@@ -47,7 +47,7 @@ extension DatabaseReference {
   /// Replaces what is here, with a priority.
   ///
   /// - Parameters:
-  ///   - value: as in ``setValue(_:)``.
+  ///   - value: as in ``setValue(_:)->WriteReceipt``.
   ///   - priority: a String or a number; nil for none.
   ///   - block: is given the server's error or nil, and this place.
   /// - Returns: what follows the write; it may be ignored.
@@ -103,7 +103,7 @@ extension DatabaseReference {
   /// Replaces several places below at once, all or none, and leaves others as they are.
   ///
   /// - Parameters:
-  ///   - values: as in ``updateChildValues(_:)``.
+  ///   - values: as in ``updateChildValues(_:)->WriteReceipt``.
   ///   - block: is given the server's error or nil, and this place.
   /// - Returns: what follows the write; it may be ignored.
   @discardableResult

@@ -44,7 +44,7 @@ public struct DataSnapshot: Sendable {
   ///
   /// Numbers can be cast to `Int`, to `Double`, and to other types that hold them. A map whose keys
   /// are mostly the numbers from 0 up comes as an array, with `NSNull` in its holes, as the Realtime
-  /// Database shows it; ``data(as:)`` and ``children`` do not depend on that.
+  /// Database shows it; ``data(as:decoder:)`` and ``children`` do not depend on that.
   public var value: Any? { ValueWriter.plain(node) }
 
   /// The data with its priorities, as `.value` and `.priority`; writing it makes the same data again.

@@ -56,7 +56,9 @@ public struct Document: Sendable, Hashable {
 
   /// The value at a field path; for `__name__` a reference to the document.
   ///
-  /// - Parameter database: what the reference to the document is made with.
+  /// - Parameters:
+  ///   - field: the path within the document.
+  ///   - database: what the reference to the document is made with.
   public func value(at field: FieldPath, in database: DatabaseID) -> DocumentValue? {
     field.isDocumentID ? .reference(DocumentName(path, in: database)) : fields?[field]
   }

@@ -73,6 +73,7 @@ extension Mutation {
   ///   - path: the document.
   ///   - data: field paths and the values to write there; a map replaces a stored map completely.
   ///   - database: the database that references must point into.
+  ///   - precondition: what must hold for it to be applied: that the document exists, unless another is given.
   /// - Throws: `invalidWrite` when a field is written twice, or is within another one that is written;
   ///   a `DocumentError` that names the field when the service would refuse the write.
   public static func update(

@@ -22,7 +22,7 @@ extension FieldPath {
 
   /// A path as the service writes it: names that are no identifiers are between back quotes.
   ///
-  /// - Parameter canonical: such as `` address.`zip.code` ``; within quotes `\` stands before a back
+  /// - Parameter canonical: names with a dot between them. Within back quotes `\` stands before a back
   ///   quote and before itself.
   /// - Throws: `invalidFieldPath` when a name is empty, a quote is not closed, or the text ends in `\`.
   public init(canonical: String) throws(DocumentError) {

@@ -51,7 +51,9 @@ public final class DocumentPump: Sendable {
 
   /// Delivers until nothing is left, and lets the server do what it is asked for in between.
   ///
-  /// - Parameter limit: the most messages.
+  /// - Parameters:
+  ///   - server: the server at the link's other end.
+  ///   - limit: the most messages.
   /// - Returns: how many were delivered.
   @discardableResult
   public func run(_ server: DocumentServer, limit: Int = .max) async -> Int {

@@ -10,7 +10,7 @@
 
   /// A server of documents as clients of Firestore's gRPC API reach it over HTTP/2, without encryption.
   ///
-  /// It serves all databases of a ``DocumentServer``, which may have other fronts too: all see one data. A client that does not
+  /// It serves all databases of a `DocumentServer`, which may have other fronts too: all see one data. A client that does not
   /// read costs one moment of its listens, or 32 batches of its writes. All members may be called from any thread.
   public final class DocumentGRPCServer: Service {
     private struct Listener: Sendable {

@@ -22,7 +22,7 @@ internal import Synchronization
 /// lock belongs to the open file, not to the process (an open file description lock on Linux, `flock`
 /// on Apple systems): a second opener in the same process is refused too.
 ///
-/// The file's text is an ``OwnerText``: the kind of the store, which stays, and the owner's name, for
+/// The file's text says two things: the kind of the store, which stays, and the owner's name, for
 /// the message to the second opener, which goes when the lock is released.
 public final class OwnerLock: Sendable {
   /// The lock file's path.

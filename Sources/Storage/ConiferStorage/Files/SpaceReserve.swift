@@ -11,7 +11,7 @@ public import ConiferKeyValue
 /// Bytes set aside in a file of their own, which a store gives to a full disk so that it can still be
 /// opened, drained and evicted from.
 ///
-/// A store gives them up for a batch that ``ConiferKeyValue/Batch/makesRoom``, never for one that only
+/// A store gives them up for a batch that makes room (`Batch.makesRoom`), never for one that only
 /// grows it.
 public struct SpaceReserve: Sendable {
   /// The file, `reserve` in the store's directory.

@@ -44,7 +44,9 @@ public struct SalvageMethod: Sendable {
 
   /// The edit that makes a row.
   ///
-  /// - Parameter key: with its space's number in front.
+  /// - Parameters:
+  ///   - key: with its space's number in front.
+  ///   - value: the row's bytes, as the store kept them.
   /// - Returns: nil for a key that no record has.
   public static func row(_ key: Bytes, _ value: Bytes) -> Batch.Edit? {
     guard let id = key.first, id > 0, id < 255 else { return nil }

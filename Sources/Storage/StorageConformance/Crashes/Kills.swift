@@ -82,6 +82,7 @@ public final class Kills {
   /// continues.
   ///
   /// - Parameters:
+  ///   - factory: the backend that is killed.
   ///   - directory: the parent's ``directory``.
   ///   - kill: the number of the kill, which chooses the moment.
   /// - Throws: ``ConformanceFailure`` when the store is not in a state of the program; `StoreError`

@@ -2,7 +2,7 @@ public import ConiferKeyValue
 
 /// A storage backend that also keeps documents, in trees with the key order `documents`.
 ///
-/// Documents change by ``StorageEdit/documents(_:_:)``, and writes to them are queued as ``MutationBatch/payload``. What the
+/// Documents change by ``StorageEdit/documents(_:_:)``, and writes to them are queued as `MutationBatch.payload`. What the
 /// waiting writes of a lane do to a document is kept as one overlay in the commit that queues, answers or drops a
 /// write, so that a read costs the same however long the queue is.
 public protocol DocumentBackend: StorageBackend {

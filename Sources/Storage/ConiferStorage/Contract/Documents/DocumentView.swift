@@ -28,9 +28,12 @@ public protocol DocumentView: StorageView {
   ) throws(StoreError) -> [DocumentPath]
   /// The documents that a query gives, with the waiting writes of a lane, in its order and up to its limit.
   ///
-  /// - Parameter id: the tracked query that this query is, or nil. If its matches have a version,
-  ///   the backend may read only the matches and the documents that were read later; the result is
-  ///   the same. A number that is not tracked counts as nil.
+  /// - Parameters:
+  ///   - lane: the tree, and whose waiting writes.
+  ///   - query: what is asked for.
+  ///   - id: the tracked query that this query is, or nil. If its matches have a version, the backend
+  ///     may read only the matches and the documents that were read later; the result is the same. A
+  ///     number that is not tracked counts as nil.
   /// - Throws: `invalid` also when the number belongs to another query, or to another user's. A
   ///   query that was saved for the empty identity serves every user.
   func query(

@@ -6,7 +6,7 @@ import Synchronization
 /// A backend on any ordered store: trees in compressed runs, tracked queries, pins and an outbound
 /// queue, changed together in one batch.
 ///
-/// A backend author brings an ``OrderedStore`` and gets all of ``StorageBackend`` from here.
+/// A backend author brings an `OrderedStore` and gets all of ``StorageBackend`` from here.
 public final class PackedBackend<Store: OrderedStore>: StorageBackend {
   /// The facts about this backend.
   public let traits: BackendTraits

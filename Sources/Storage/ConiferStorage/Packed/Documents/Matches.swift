@@ -136,6 +136,9 @@ extension TrackedQuery {
   /// - Parameters:
   ///   - lane: the tree, and whose query it is: another user's is another query.
   ///   - target: what the server is asked.
+  ///   - isComplete: whether all that it matches was received.
+  ///   - lastUse: the last use, on the engine's counter.
+  ///   - resumeToken: opaque bytes with which the server resumes the listen.
   public init(
     _ lane: Lane, _ target: DocumentTarget, isComplete: Bool = false, lastUse: UInt64 = 0,
     resumeToken: [UInt8] = []
