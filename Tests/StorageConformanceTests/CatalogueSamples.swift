@@ -59,7 +59,7 @@ import Testing
     let before = try store.view()
     var batch = Batch()
     batch.put(rooms, Array("eros".utf8), Array("3".utf8))
-    _ = try store.apply(batch, .power)
+    _ = try store.apply(batch, .relaxed)
     let after = try store.view()
     let size = try after.value(rooms, Array("eros".utf8))
 
