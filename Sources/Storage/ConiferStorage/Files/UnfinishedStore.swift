@@ -11,7 +11,7 @@ package enum UnfinishedStore {
   /// What a process that is killed while it marks a store may leave.
   static let draft = file + ".new"
   /// The name of a mark that keeps nobody out any more, and that its maker still needs.
-  static let ended = "arrived"
+  static let ended = file + ".ended"
 
   @TaskLocal private static var isMaking = false
 

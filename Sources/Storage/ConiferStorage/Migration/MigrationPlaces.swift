@@ -179,10 +179,11 @@ struct MigrationPlaces {
   ///
   /// - Throws: `denied`, `io`.
   func settle() throws(StoreError) {
+    guard let ended = try MigrationMark(of: to, in: UnfinishedStore.ended) else { return }
     guard let id = try MovedStore.id(of: from), try !MovedStore.isOver(from) else {
       return try forgetEnd()
     }
-    guard try isOver(id), let lock = try? Self.lock(from) else { return }
+    guard ended.id == id, let lock = try? Self.lock(from) else { return }
     defer { lock.release() }
     if try MovedStore.id(of: from) == id { markOver(id) }
   }

@@ -11,9 +11,9 @@ public import ConiferKeyValue
 /// It is called at each start, and does nothing once all was moved. Everything comes over: cached data, what is known of
 /// queries, pins, and the queue with its order, numbers and states. Until both hold the same, the earlier storage stays as
 /// it is and the new one cannot be opened; then the earlier one is marked, so that it cannot be opened any more, and its
-/// files are removed (files named `owner`, `plain`, `reserve`, `synced`, `unfinished`, `unfinished.new` and `arrived` are its own too), and its directory if nothing
-/// else is in it. A process that ends meanwhile has lost nothing, and the next call goes on
-/// where it was, also when the app's directories got other paths in between. Cancelling the task of a call does not end it.
+/// files are removed (files named `owner`, `plain`, `reserve`, `synced` and `unfinished` are its own too), and its directory if nothing
+/// else is in it. A process that ends meanwhile has lost nothing, and the next call goes on where it was, also when the app's
+/// directories got other paths in between. Cancelling the task of a call does not end it.
 ///
 /// Writes that other processes left beside the earlier storage come along, before anybody can open the new one; those that
 /// come to the earlier place later are put beside the new one by the next call, if it is on the same volume.
