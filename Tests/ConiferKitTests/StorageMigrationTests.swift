@@ -168,7 +168,7 @@ import Testing
     try await fill(.sqlite, places)
     let files = FileManager.default
     for directory in [places.old, places.new] {
-      let path = directory + "/arrived"
+      let path = directory + "/reserve"
       try files.createDirectory(atPath: path, withIntermediateDirectories: true)
       try "kept".write(toFile: path + "/letter", atomically: true, encoding: .utf8)
     }
@@ -179,7 +179,7 @@ import Testing
     for _ in 1...2 { #expect(try await migration.run() == .nothingToMove) }
     try await expectAll(.lmdb, places)
     for directory in [places.old, places.new] {
-      #expect(files.fileExists(atPath: directory + "/arrived/letter"), "\(directory)")
+      #expect(files.fileExists(atPath: directory + "/reserve/letter"), "\(directory)")
     }
   }
 
