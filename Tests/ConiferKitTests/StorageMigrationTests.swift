@@ -4,6 +4,7 @@ import ConiferLMDB
 import ConiferLog
 import ConiferServer
 import ConiferStorage
+import ConiferTree
 import Foundation
 import Logging
 import Synchronization
