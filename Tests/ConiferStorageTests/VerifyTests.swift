@@ -49,7 +49,7 @@ import Testing
   @Test func `A record that is gone is missed, but for those that nothing needs`() async throws {
     let original = try await DamageTests.filled()
     // The opening tells of what it looks at itself.
-    let lookedAt = RecordGroup.allCases.flatMap(\.spaces)
+    let lookedAt = RecordGroup.allCases.flatMap(\.spaces) + [Spaces.usage]
     for record in try DamageTests.records(original)
     where record.space != Spaces.system && !lookedAt.contains(record.space) {
       let store = try DamageTests.copy(original)
