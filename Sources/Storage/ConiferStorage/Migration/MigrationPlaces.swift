@@ -95,7 +95,8 @@ struct MigrationPlaces {
     guard try UnfinishedStore.isNothing(to, newNames) else { return .settled }
     guard try hasFiles else { return .nothing }
     // What the new one held is gone: the writes of before may have been sent since.
-    return try MovedStore.isOver(from) ? .settled : .copying(nil)
+    guard let id = try MovedStore.id(of: from) else { return .copying(nil) }
+    return try isOver(id) ? .settled : .copying(nil)
   }
 
   /// Whether anything of the earlier storage is there.
@@ -148,7 +149,8 @@ struct MigrationPlaces {
     }
   }
 
-  /// What is a copy's: of another kind than the new storage all but what was there before.
+  /// What is a copy's. One of another kind than the new storage is known by its names only where nothing else was in its
+  /// directory when it was begun.
   private func names(of mark: MigrationMark) -> StoreNames {
     if newNames.areTold, mark.kind == newKind { return newNames }
     return mark.isAlone ? .untold : newNames
@@ -217,9 +219,8 @@ struct MigrationPlaces {
   /// Whether the earlier directory has nothing but the storage in it. Another one, and one behind a link, stays where it is.
   private var canBeRenamed: Bool {
     get throws(StoreError) {
-      let names = try Directory.names(in: from)
-      return earlierNames.areTold && !Directory.isLink(from)
-        && names.allSatisfy(earlierNames.contains)
+      let (names, own) = (try Directory.names(in: from), try earlierNames.all(in: from))
+      return earlierNames.areTold && !Directory.isLink(from) && names == own
     }
   }
 

@@ -15,8 +15,9 @@ public import ConiferKeyValue
 /// else is in it. A process that ends meanwhile has lost nothing, and the next call goes on where it was, also when the app's
 /// directories got other paths in between. Cancelling the task of a call does not end it.
 ///
-/// Writes that other processes left beside the earlier storage come along, before anybody can open the new one; those that
-/// come to the earlier place later are put beside the new one by the next call, if it is on the same volume.
+/// Writes that other processes left beside the earlier storage come along, before anybody can open the new one. What cannot
+/// be moved then, and what comes to the earlier place later, is put beside the new one by the next call; on another volume it
+/// stays. A new storage that is encrypted takes none.
 ///
 /// What `openOrSalvage()` set aside of an earlier storage that was damaged, in `NAME.damaged` beside it, stays where it is;
 /// an empty directory of that kind beside the new one keeps numbers of lost writes from being given again.
@@ -97,11 +98,15 @@ public struct StorageMigration: Sendable {
       // So it looks for a moment while another process ends the move.
       outcome = try await move(places, progress)
     }
-    switch outcome {
-    case .moved, .nothingToMove:
+    let isOver =
+      switch outcome {
+      case .moved, .nothingToMove: true
+      case .notRemoved: (try? MovedStore.isOver(places.from)) == true
+      case .earlierRemains: false
+      }
+    if isOver, let mailbox = target.mailbox {
       // What came to the earlier place since is in no store. What fails is tried again by the next call.
-      if let mailbox = target.mailbox { try? source.mailbox?.move(to: mailbox, copies: false) }
-    case .notRemoved, .earlierRemains: break
+      try? source.mailbox?.move(to: mailbox, copies: false)
     }
     return outcome
   }

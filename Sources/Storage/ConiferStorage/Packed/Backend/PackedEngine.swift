@@ -120,12 +120,12 @@ final class PackedEngine: @unchecked Sendable {
     let end = ContinuousClock.now + slice
     var hasBegun = false
     func isOver() -> Bool { ContinuousClock.now >= end || hasBegun && isAwaited() }
-    while !isOver() {
+    while !hasBegun || !isOver() {
       guard try indexBuilder.needsSliceAfterRepair() else { break }
       try indexBuilder.slice()
       hasBegun = true
     }
-    while mender.hasWork, !isOver() {
+    while mender.hasWork, !hasBegun || !isOver() {
       mender.slice()
       hasBegun = true
     }
@@ -138,7 +138,7 @@ final class PackedEngine: @unchecked Sendable {
     guard !vanished.hasWork, !mender.hasWork else { return true }
     try housekeeper.tidy {
       defer { hasBegun = true }
-      return isOver()
+      return hasBegun && isOver()
     }
     // When nothing has changed, nothing is read either: a pass runs again only after a commit.
     guard housekeeper.isTidy else { return true }

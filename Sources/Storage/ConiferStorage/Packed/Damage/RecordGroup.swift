@@ -65,13 +65,15 @@ struct GroupComparison {
   /// The groups that differ. Each space is compared for itself.
   var losses: [RecordLoss] {
     RecordGroup.allCases.compactMap { group in
-      var (missing, extra) = (0, 0)
+      var (missing, extra, writes) = (0, 0, false)
       for space in group.spaces {
         let difference = (usage.bytes[space.id] ?? 0) - (found[space.id] ?? 0)
         if difference > 0 { missing.add(difference) } else { extra.add(-difference) }
+        if difference > 0, [Spaces.queue, Spaces.queueParts].contains(space) { writes = true }
       }
-      return missing + extra == 0
-        ? nil : RecordLoss(tree: tree, what: .records(group, missing: missing, extra: extra))
+      guard missing > 0 || extra > 0 else { return nil }
+      return RecordLoss(
+        tree: tree, what: .records(group, missing: missing, extra: extra, writes: writes))
     }
   }
 }

@@ -68,14 +68,17 @@ extension RecordRepair {
     ).first {
       after = key
       guard try write(ofPart: key, info) == nil else { continue }
-      guard let lane = Self.lane(key, info) else {
+      let lane = Self.lane(key, info)
+      let start = try lane.map { (lane) throws(StoreError) in
+        try QueueReader(tx, lane, info.order, tx.leaves.codec).prefix.count
+      }
+      guard let lane, let start, key.count >= start + 8 else {
         try moveToReports(Spaces.queueParts, key, .writeSetAside)
         continue
       }
-      let reader = try QueueReader(tx, lane, info.order, tx.leaves.codec)
-      let write = Bytes(key.prefix(reader.prefix.count + 8))
+      let write = Bytes(key.prefix(start + 8))
       let parts = try tx.entries(Spaces.queueParts, prefix: write)
-      let number = write.count == reader.prefix.count + 8 ? StoreKey.number(atEndOf: write) : 0
+      let number = StoreKey.number(atEndOf: write)
       try Incidents.add(
         tx,
         Incident(

@@ -251,14 +251,14 @@ final class VanishedRecords {
 
   // MARK: Telling
 
-  /// Reports a loss and makes the rest consistent, in one commit; where something there cannot be read, or is too much,
-  /// reports it alone. What fails then is found again by the next opening.
+  /// Reports a loss and makes the rest consistent, in one commit; where something there cannot be read, reports it alone.
+  /// What fails then is found again by the next opening.
   private func tell(_ loss: RecordLoss) {
-    for mends in [true, false] {
+    for isWhole in [true, false] {
       do throws(StoreError) {
         return try repairer.retrying { (_) throws(StoreError) in
           try repairer.change(.power) { (repair) throws(StoreError) in
-            try repair.report(loss, mends: mends)
+            if isWhole { try repair.repair(loss) } else { try repair.report(loss) }
           }
         }
       } catch { continue }
