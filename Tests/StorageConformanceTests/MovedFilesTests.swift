@@ -223,6 +223,29 @@ import Testing
     }
   }
 
+  @Test("A move that another process ends meanwhile makes nothing anew", arguments: [false, true])
+  func beaten(isRefused: Bool) async throws {
+    let move = try StoreMoveFixture(["log", "sqlite"])
+    defer { move.remove() }
+    try await move.fill()
+    let digest = try await StoreMoveFixture.digest(move.source)
+    // What the other process makes.
+    let other = try move.copied()
+    defer { other.remove() }
+    #expect(try await other.migration.run() == .moved)
+    let source = move.source.opened { (options) throws(StoreError) in
+      if Directory.isMissing(move.to) {
+        Directory.remove(move.from)
+        try Directory.move(other.to, to: move.to)
+        if isRefused { throw StoreError(.busy, "It was open a moment ago.") }
+      }
+      return try move.source.with(options).open()
+    }
+    let migration = StorageMigration(from: source, to: move.target)
+    #expect(try await migration.run() == .nothingToMove)
+    try await move.expectWhole(digest)
+  }
+
   @Test("A salvage of the source that a kill cut short is ended")
   func salvaging() async throws {
     let move = try StoreMoveFixture(["log", "sqlite"])

@@ -238,6 +238,21 @@ import Testing
     #expect(try await Self.floor(move.target) == WriteID(rawValue: 700))
   }
 
+  @Test(
+    "A number below which none is given is moved also when it alone has changed",
+    .enabled(if: IOSession.isAvailable))
+  func raised() async throws {
+    let move = try StoreMoveFixture(["lmdb", "log"])
+    defer { move.remove() }
+    try await move.fill()
+    try await Self.interrupt(move)
+    let backend = try move.source.open()
+    try await backend.commit([.raiseQueueFloor(WriteID(rawValue: 900))])
+    try await backend.close()
+    #expect(try await move.migration.run() == .moved)
+    #expect(try await Self.floor(move.target) == WriteID(rawValue: 900))
+  }
+
   private static func floor(_ storage: StorageConfiguration) async throws -> WriteID? {
     let backend = try storage.open()
     let floor = try backend.inspect { try $0.queueFloor() }
