@@ -164,24 +164,20 @@ import Testing
     #expect(try await migration.run() == .nothingToMove)
   }
 
-  @Test func `leaves what has a name of its own but is the app's`() async throws {
+  @Test func `moves beside files of the app, also where one has a store's name`() async throws {
     let places = try Places()
     try await fill(.sqlite, places)
     let files = FileManager.default
-    for directory in [places.old, places.new] {
-      let path = directory + "/reserve"
-      try files.createDirectory(atPath: path, withIntermediateDirectories: true)
-      try "kept".write(toFile: path + "/letter", atomically: true, encoding: .utf8)
-    }
+    let notes = places.new + "/notes"
+    try files.createDirectory(atPath: notes, withIntermediateDirectories: true)
+    try "kept".write(toFile: notes + "/letter", atomically: true, encoding: .utf8)
     try "".write(toFile: places.new + "/plain", atomically: true, encoding: .utf8)
     let migration = StorageMigration(
       from: .sqlite(at: places.old), to: .lmdb(at: places.new))
     _ = try await migration.run()
     for _ in 1...2 { #expect(try await migration.run() == .nothingToMove) }
     try await expectAll(.lmdb, places)
-    for directory in [places.old, places.new] {
-      #expect(files.fileExists(atPath: directory + "/reserve/letter"), "\(directory)")
-    }
+    #expect(files.fileExists(atPath: notes + "/letter"))
   }
 
   /// Each process gets a little further, and dies.

@@ -34,7 +34,12 @@
         let session = try operation.map { try IOSession.fail(files, at: $0, with: .kill) }
         let companion = CompanionDatabase(configuration)
         for number in 0..<6 {
-          try companion.setValue(number, at: "s\(sender)/n\(number)", as: "")
+          do throws(DatabaseError) {
+            try companion.setValue(number, at: "s\(sender)/n\(number)", as: "")
+          } catch {
+            // Beside a store whose owner died while it made it nothing can be left: it may be encrypted.
+            System.killSelf()
+          }
           try System.append("s\(sender)/n\(number)", to: acknowledged)
         }
         session?.end()
